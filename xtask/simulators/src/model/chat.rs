@@ -1,0 +1,169 @@
+//! The Chat Completions dialect: what a request must be, and the frames of an answer.
+
+use serde_json::{Value, json};
+
+use super::answer::Piece;
+use crate::request::Request;
+
+/// What the simulator wants to know of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The text of the last user message.
+    pub(super) prompt: String,
+    /// The last message is a tool's result, with this text: the turn goes on.
+    pub(super) tool_result: Option<String>,
+    pub(super) model: String,
+    pub(super) wants_usage: bool,
+}
+
+pub(super) fn asked(body: &Value) -> Asked {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last_user = messages.iter().rfind(|message| message["role"] == "user");
+    let last = messages.last().filter(|message| message["role"] == "tool");
+    Asked {
+        prompt: last_user.map(content).unwrap_or_default(),
+        tool_result: last.map(content),
+        model: body["model"].as_str().unwrap_or_default().to_owned(),
+        wants_usage: body["stream_options"]["include_usage"] == true,
+    }
+}
+
+/// A content is a text, or parts of which the texts count.
+fn content(message: &Value) -> String {
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+/// What strict servers would refuse.
+pub(super) fn faults(request: &Request, body: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    let json = request.header("content-type").is_some_and(|it| it.starts_with("application/json"));
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let filled = |name: &str| body[name].as_str().is_some_and(|text| !text.is_empty());
+    for (fault, right) in [
+        ("Content-Type is not application/json", json),
+        ("model is missing", filled("model")),
+        ("stream is not true", body["stream"] == true),
+        ("there are no messages", !messages.is_empty()),
+        ("tools is an empty list", !body["tools"].as_array().is_some_and(Vec::is_empty)),
+        ("two user messages stand in a row", !messages.windows(2).any(both_user)),
+        ("a message is empty", messages.iter().all(says_something)),
+        ("tool calls and results do not pair", calls_pair(messages)),
+    ] {
+        if !right {
+            faults.push(fault.to_owned());
+        }
+    }
+    faults
+}
+
+fn both_user(pair: &[Value]) -> bool {
+    pair.iter().all(|message| message["role"] == "user")
+}
+
+fn says_something(message: &Value) -> bool {
+    let calls = message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
+    calls || !content(message).is_empty()
+}
+
+/// Each call of a message is answered by the tool messages that follow it, and nothing else is.
+fn calls_pair(messages: &[Value]) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    for message in messages {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let Some(at) = open.iter().position(|call| *call == id) else {
+                return false;
+            };
+            open.remove(at);
+            continue;
+        }
+        if !open.is_empty() {
+            return false;
+        }
+        let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+        open = calls.iter().map(|call| call["id"].as_str().unwrap_or_default()).collect();
+    }
+    open.is_empty()
+}
+
+/// The server-sent event of a piece; none for what is no event.
+pub(super) fn frame(piece: &Piece, asked: &Asked) -> Option<String> {
+    let delta = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+    let (choices, usage) = match piece {
+        Piece::Text(text) => (delta(json!({"content": text}), Value::Null), Value::Null),
+        Piece::ToolCall { id, name, arguments } => {
+            let function = json!({"name": name, "arguments": arguments});
+            let call = json!({"index": 0, "id": id, "type": "function", "function": function});
+            (delta(json!({"tool_calls": [call]}), Value::Null), Value::Null)
+        }
+        Piece::Finish(reason) => (delta(json!({}), json!(reason)), Value::Null),
+        Piece::Usage { .. } if !asked.wants_usage => return None,
+        Piece::Usage { prompt, completion } => {
+            let total = prompt + completion;
+            let usage = json!({"prompt_tokens": prompt, "completion_tokens": completion,
+                "total_tokens": total});
+            (json!([]), usage)
+        }
+        Piece::Done => return Some("data: [DONE]\n\n".to_owned()),
+        Piece::Raw(_) | Piece::Hold | Piece::Pause(_) | Piece::Cut => return None,
+    };
+    let mut chunk = json!({"id": "chatcmpl-sim", "object": "chat.completion.chunk",
+        "created": 1_790_000_000, "model": asked.model, "choices": choices});
+    if !usage.is_null() {
+        chunk["usage"] = usage;
+    }
+    Some(format!("data: {chunk}\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        let head = http::Request::post("/v1/chat/completions")
+            .header("content-type", "application/json")
+            .body(())
+            .expect("a request");
+        Request::new(head.into_parts().0, bytes::Bytes::new())
+    }
+
+    fn body(messages: Value) -> Value {
+        json!({"model": "m", "stream": true, "messages": messages})
+    }
+
+    #[test]
+    fn a_tool_result_goes_on_with_the_turn() {
+        let body = body(json!([
+            {"role": "user", "content": "old"},
+            {"role": "assistant", "content": "fine"},
+            {"role": "user", "content": [{"type": "text", "text": "new"}]},
+            {"role": "assistant", "tool_calls": [{"id": "c1"}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "out"},
+        ]));
+        let asked = asked(&body);
+        assert_eq!(asked.prompt, "new");
+        assert_eq!(asked.tool_result.as_deref(), Some("out"));
+        assert_eq!(faults(&request(), &body), [""; 0]);
+    }
+
+    #[test]
+    fn bad_histories_are_noticed() {
+        let user = json!({"role": "user", "content": "u"});
+        let call = json!({"role": "assistant", "tool_calls": [{"id": "c1"}]});
+        let result = json!({"role": "tool", "tool_call_id": "c2", "content": "out"});
+        for messages in [
+            json!([]),
+            json!([user, user]),
+            json!([user, call, user]),
+            json!([user, call, result]),
+            json!([user, result]),
+            json!([{"role": "user", "content": ""}]),
+        ] {
+            assert_eq!(faults(&request(), &body(messages.clone())).len(), 1, "{messages}");
+        }
+    }
+}
