@@ -1,0 +1,82 @@
+//! A code to scan, from the platform's answer.
+
+use scv_plugin_api::{
+    Result,
+    wire::{Fault, Secret},
+};
+
+use crate::{
+    fields::Fields,
+    limits::{LINK_BYTES, NAME_BYTES},
+    refusal::refusal,
+};
+
+/// A drawn code. Who has it can follow the sign-in, so it cannot be printed by accident.
+#[derive(Debug)]
+pub(crate) struct Code {
+    handle: Secret,
+    link: Secret,
+}
+
+impl Code {
+    /// Reads the answer to `get_bot_qrcode`.
+    pub(crate) fn read(status: u16, body: &[u8]) -> Result<Self> {
+        if status != 200 {
+            let fault = Fault::retry("WeChat gives no code to scan now. Try again later.");
+            return Err(fault.with_code(format!("http {status}")));
+        }
+        let text = String::from_utf8_lossy(body);
+        let answer = Fields::parse(&text).ok_or_else(unusable)?;
+        if let Some(refusal) = refusal(&answer) {
+            let fault = Fault::other(format!(
+                "WeChat refused to give a code to scan ({}). Try again later.",
+                refusal.words
+            ));
+            return Err(fault.with_code(refusal.code.to_string()));
+        }
+        let handle = answer.filled("qrcode", NAME_BYTES).ok_or_else(unusable)?;
+        let link = answer.filled("qrcode_img_content", LINK_BYTES).ok_or_else(unusable)?;
+        // It is printed in a terminal.
+        if !link.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(unusable());
+        }
+        Ok(Self { handle: Secret::new(handle), link: Secret::new(link) })
+    }
+
+    /// What status polls name it by.
+    pub(crate) fn handle(&self) -> &str {
+        self.handle.expose()
+    }
+
+    /// What the code holds: a link, not a picture.
+    pub(crate) fn link(&self) -> &str {
+        self.link.expose()
+    }
+}
+
+fn unusable() -> Fault {
+    Fault::protocol("WeChat's answer holds no code to scan. Try again, or update scv.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_a_handle_and_a_link() {
+        let whole = r#"{"ret":0,"qrcode":"h","qrcode_img_content":"https://a.example/q/x"}"#;
+        let code = Code::read(200, whole.as_bytes()).expect("a code");
+        assert_eq!((code.handle(), code.link()), ("h", "https://a.example/q/x"));
+        assert!(!format!("{code:?}").contains("a.example"));
+        for (status, body) in [
+            (502, whole),
+            (200, r#"{"ret":0,"qrcode":"h"}"#),
+            (200, r#"{"ret":0,"qrcode_img_content":"x"}"#),
+            (200, r#"{"ret":2,"qrcode":"h","qrcode_img_content":"x"}"#),
+            (200, r#"{"ret":0,"qrcode":"h","qrcode_img_content":"x\u001b[2J"}"#),
+            (200, "<html>"),
+        ] {
+            assert!(Code::read(status, body.as_bytes()).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A session: polls what comes in, sends what goes out.
+
+use scv_http::HttpClient;
+use scv_plugin_api::{
+    BatchToken, Result, Session, Stop,
+    wire::{Batch, Outgoing, Scope, SendOutcome},
+};
+use tokio::sync::Mutex;
+
+use crate::{
+    credentials::Credentials,
+    exchange,
+    outcome::read_outcome,
+    reader::Reader,
+    request,
+    updates::{Updates, read_updates},
+};
+
+/// One account, connected.
+pub struct WeChatSession {
+    http: HttpClient,
+    credentials: Credentials,
+    stop: Stop,
+    /// Locked for a whole poll; the SDK never runs two at once.
+    reader: Mutex<Reader>,
+}
+
+impl WeChatSession {
+    /// No request yet: the first poll is the first sign of life, and it is a poll like any other,
+    /// whose messages count.
+    pub(crate) fn new(
+        http: HttpClient,
+        credentials: Credentials,
+        checkpoint: Option<String>,
+        stop: Stop,
+    ) -> Self {
+        Self { http, credentials, stop, reader: Mutex::new(Reader::new(checkpoint)) }
+    }
+
+    async fn poll(&self, reader: &Reader) -> Result<Option<Updates>> {
+        let request = request::get_updates(&self.credentials, reader.cursor())?;
+        let answer = exchange::poll(&self.http, request, reader.patience(), &self.stop).await?;
+        let Some(response) = answer else { return Ok(None) };
+        let retry_after = response.header("retry-after");
+        let updates = read_updates(response.status, retry_after, &response.body)?;
+        report_odd(&updates);
+        Ok(Some(updates))
+    }
+}
+
+impl Session for WeChatSession {
+    async fn next_batch(&self, ack: Option<BatchToken>) -> Result<Batch> {
+        let mut reader = self.reader.lock().await;
+        reader.acknowledge(ack.as_deref());
+        if let Some(part) = reader.next_part() {
+            return Ok(part);
+        }
+        match self.poll(&reader).await? {
+            Some(updates) => Ok(reader.received(updates)),
+            None => reader.heard_nothing(),
+        }
+    }
+
+    async fn send(&self, message: Outgoing) -> Result<SendOutcome> {
+        let request = request::send_message(&self.credentials, &message)?;
+        Ok(match exchange::send(&self.http, request).await {
+            Ok(response) => {
+                read_outcome(response.status, response.header("retry-after"), &response.body)
+            }
+            Err(error) => SendOutcome::Retry {
+                reason: error.to_string(),
+                after_ms: None,
+                scope: Scope::Message,
+            },
+        })
+    }
+}
+
+fn report_odd(updates: &Updates) {
+    if updates.left_out > 0 {
+        tracing::warn!(count = updates.left_out, "left out elements of a poll without an id");
+    }
+    if updates.ignored() > 0 {
+        tracing::debug!(count = updates.ignored(), "messages that start no turn are marked seen");
+    }
+}
