@@ -1,0 +1,117 @@
+//! What a plugin logs: sanitized, bounded, under its name in the host's log.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tracing::{debug, enabled, error, info, trace, warn};
+
+use crate::{limits::MAX_LOG_LINE_CHARS_COUNT, rate::RateLimit, sanitize};
+
+/// The log of one plugin.
+pub(super) struct Log {
+    plugin: String,
+    rate: Mutex<RateLimit>,
+}
+
+/// A line as the plugin wrote it.
+#[derive(Deserialize)]
+struct Record {
+    text: String,
+    #[serde(default)]
+    session_id: Option<String>,
+    #[serde(default)]
+    login_id: Option<String>,
+    #[serde(default)]
+    fields: Map<String, Value>,
+}
+
+impl Log {
+    pub(super) fn new(plugin: &str) -> Self {
+        Self { plugin: plugin.to_owned(), rate: Mutex::new(RateLimit::new(Instant::now())) }
+    }
+
+    /// Whether a line of this level would be kept: 1 error … 5 trace.
+    pub(super) fn enabled(&self, level: u8) -> bool {
+        match level {
+            0 | 1 => enabled!(tracing::Level::ERROR),
+            2 => enabled!(tracing::Level::WARN),
+            3 => enabled!(tracing::Level::INFO),
+            4 => enabled!(tracing::Level::DEBUG),
+            _ => enabled!(tracing::Level::TRACE),
+        }
+    }
+
+    pub(super) fn line(&self, level: u8, target: &str, record: &str) {
+        if !self.enabled(level) {
+            return;
+        }
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = rate.pass(Instant::now());
+        drop(rate);
+        let Some(dropped) = passed else { return };
+        let plugin = &self.plugin;
+        if dropped > 0 {
+            warn!(%plugin, "{dropped} lines of its log were dropped");
+        }
+        let text = text(target, record);
+        match level {
+            0 | 1 => error!(%plugin, "{text}"),
+            2 => warn!(%plugin, "{text}"),
+            3 => info!(%plugin, "{text}"),
+            4 => debug!(%plugin, "{text}"),
+            _ => trace!(%plugin, "{text}"),
+        }
+    }
+}
+
+/// `target: text (session=…) key=value …`, one line.
+fn text(target: &str, record: &str) -> String {
+    let record: Record = serde_json::from_str(record).unwrap_or_else(|_| Record {
+        text: record.to_owned(),
+        session_id: None,
+        login_id: None,
+        fields: Map::new(),
+    });
+    let mut line = format!("{target}: {}", record.text);
+    let marks = [("session", record.session_id), ("login", record.login_id)];
+    for (name, id) in marks {
+        if let Some(id) = id {
+            line.push_str(&format!(" {name}={id}"));
+        }
+    }
+    for (name, value) in record.fields {
+        let value = match value {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        line.push_str(&format!(" {name}={value}"));
+    }
+    sanitize::line(&line, MAX_LOG_LINE_CHARS_COUNT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_becomes_one_line() {
+        let record = r#"{"text":"hello\nthere","session_id":"s1","fields":{"n":3,"who":"x"}}"#;
+        assert_eq!(text("mod", record), "mod: hello there session=s1 n=3 who=x");
+    }
+
+    #[test]
+    fn what_is_no_record_is_the_text() {
+        assert_eq!(text("mod", "plain"), "mod: plain");
+        assert_eq!(text("mod", "{}"), "mod: {}");
+    }
+
+    #[test]
+    fn secrets_in_fields_are_masked() {
+        let record = r#"{"text":"x","fields":{"token":"abcdefghij0123456789abcdefghij0123"}}"#;
+        assert_eq!(text("mod", record), "mod: x token=[masked]");
+    }
+}

@@ -1,0 +1,131 @@
+//! What is known about each plugin file, and why one was refused.
+
+use std::{fmt, path::PathBuf};
+
+/// One plugin file, as `scv plugins list` shows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PluginReport {
+    /// From the file name; the whole file name when that has another form.
+    pub name: String,
+    /// For people: the titles of its channels.
+    pub title: String,
+    /// The plugin's version; empty while unknown.
+    pub version: String,
+    /// The ABI it was built for; empty while unknown.
+    pub abi: String,
+    /// The SDK it was built with; empty while unknown.
+    pub plugin_api: String,
+    /// Ids and aliases of its channels.
+    pub channels: Vec<String>,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Of the file's bytes, in hex; empty when it was not read.
+    pub sha256: String,
+    /// `in_process`.
+    pub isolation: String,
+    /// How it is.
+    pub state: PluginState,
+    /// Where and why it was refused.
+    pub refusal: Option<Refusal>,
+}
+
+/// How a plugin is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PluginState {
+    /// Serving.
+    Loaded,
+    /// Would load.
+    #[default]
+    Ready,
+    /// The file on disk is another one than what serves.
+    Stale,
+    /// Switched off.
+    Disabled,
+    /// Another plugin claims its name or its channel.
+    Conflict,
+    /// It did not come back from a call; only a restart helps.
+    Wedged,
+    /// A step refused it.
+    Refused,
+}
+
+impl PluginState {
+    /// The word for scripts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Ready => "ready",
+            Self::Stale => "stale",
+            Self::Disabled => "disabled",
+            Self::Conflict => "conflict",
+            Self::Wedged => "wedged",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Why a plugin does not serve. Texts may name the file: they are for the local person only.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{step}: {reason}. {fix}")]
+pub struct Refusal {
+    /// The step that said no.
+    pub step: Step,
+    /// One sentence what.
+    pub reason: String,
+    /// One sentence what to do.
+    pub fix: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(step: Step, reason: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { step, reason: reason.into(), fix: fix.into() }
+    }
+}
+
+/// The loader's steps, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Its place in the search path, and its file name.
+    Find,
+    /// Owners and modes of the file and every folder above it.
+    Trust,
+    /// Reading it, bounded.
+    Read,
+    /// Its headers and its manifest, without running it.
+    Inspect,
+    /// Whether another plugin has its name or its channel already.
+    Conflict,
+    /// The private copy.
+    Copy,
+    /// Loading the copy.
+    Load,
+    /// Its `create`.
+    Create,
+    /// Later: its file changed, or it did not come back from a call.
+    Serve,
+}
+
+impl Step {
+    /// The word for scripts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Find => "find",
+            Self::Trust => "trust",
+            Self::Read => "read",
+            Self::Inspect => "inspect",
+            Self::Conflict => "conflict",
+            Self::Copy => "copy",
+            Self::Load => "load",
+            Self::Create => "create",
+            Self::Serve => "serve",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

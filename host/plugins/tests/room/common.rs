@@ -1,0 +1,209 @@
+//! What the tests of this room share: the fixture plugin, built once, in homes of its own.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use scv_plugin_api::{
+    host::{BoxFuture, ChannelSession, LoginEvents},
+    wire::{
+        ConnectRequest, LoginEventBody, LoginRequest, Outgoing, PromptAnswer, Recipient, ReplyTo,
+    },
+};
+use scv_plugin_host::{
+    Deadlines, HostOptions, LoadedChannel, PluginHost, PluginReport, SearchOptions, SearchPath,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What the fixture says when it panics; it must never come out.
+pub(crate) const CANARY: &str = "canary-7f3a91";
+/// The fixture's file name.
+pub(crate) const FILE: &str = "libscv_channel_fixture.so";
+
+/// The built fixture plugin: `SCV_FIXTURE_PLUGIN`, or what cargo builds.
+pub(crate) fn fixture() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| match env::var_os("SCV_FIXTURE_PLUGIN") {
+        Some(file) => file.into(),
+        None => build_fixture(),
+    })
+}
+
+fn build_fixture() -> PathBuf {
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--package", "scv-channel-fixture"])
+        .arg("--message-format=json-render-diagnostics")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter_map(|message| message["filenames"].as_array().cloned())
+        .flatten()
+        .filter_map(|file| file.as_str().map(PathBuf::from))
+        .find(|file| file.ends_with(FILE))
+        .expect("cargo names the library")
+}
+
+/// A home with a folder of plugins.
+pub(crate) struct Room {
+    home: TempDir,
+}
+
+impl Room {
+    /// Without any plugin.
+    pub(crate) fn empty() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let room = Self { home };
+        fs::create_dir(room.dir()).unwrap();
+        fs::set_permissions(room.dir(), fs::Permissions::from_mode(0o700)).unwrap();
+        room
+    }
+
+    /// With the fixture plugin.
+    pub(crate) fn with_fixture() -> Self {
+        let room = Self::empty();
+        room.put(FILE, &fs::read(fixture()).unwrap());
+        room
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.home.path().join("plugins-here")
+    }
+
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.dir().join(name);
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        path
+    }
+
+    pub(crate) fn search(&self) -> SearchPath {
+        SearchPath::resolve(SearchOptions {
+            cli_dirs: vec![self.dir()],
+            ..SearchOptions::default()
+        })
+    }
+
+    pub(crate) fn options(&self) -> HostOptions {
+        HostOptions {
+            search: self.search(),
+            cache_dir: self.home().join("cache"),
+            ..HostOptions::default()
+        }
+    }
+
+    /// A host whose fixture has this setting `fault`, with these deadlines.
+    pub(crate) fn options_with(&self, fault: &str, deadlines: Deadlines) -> HostOptions {
+        let settings = BTreeMap::from([("fault".to_owned(), fault.into())]);
+        HostOptions {
+            settings: BTreeMap::from([("fixture".to_owned(), settings)]),
+            deadlines,
+            ..self.options()
+        }
+    }
+}
+
+/// Long enough for what works, short enough for what hangs.
+pub(crate) fn short_deadlines() -> Deadlines {
+    let short = Duration::from_millis(400);
+    Deadlines {
+        create: Duration::from_secs(2),
+        inspect: short,
+        connect: short,
+        next_batch_margin: Duration::ZERO,
+        send: short,
+        call: short,
+        host_call: short,
+        login_margin: short,
+        login_max: Duration::from_secs(2),
+        close_margin: Duration::from_millis(200),
+    }
+}
+
+pub(crate) async fn loaded(options: HostOptions) -> (Arc<PluginHost>, LoadedChannel) {
+    let host = PluginHost::new(options);
+    host.load_all().await;
+    let channel = host.find_channel("fixture");
+    let channel = channel.unwrap_or_else(|| panic!("not loaded: {:?}", host.reports()));
+    (host, channel)
+}
+
+pub(crate) fn only_report(host: &PluginHost) -> PluginReport {
+    let mut reports = host.reports();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    reports.remove(0)
+}
+
+pub(crate) fn connect_request(credentials: Value) -> ConnectRequest {
+    ConnectRequest {
+        session_id: "session-1".into(),
+        channel: "fixture".into(),
+        account: "default".into(),
+        credentials: credentials.into(),
+        checkpoint: None,
+    }
+}
+
+pub(crate) async fn connected(
+    channel: &LoadedChannel,
+    credentials: Value,
+) -> Box<dyn ChannelSession> {
+    let request = connect_request(credentials);
+    channel.transport.connect(request).await.unwrap()
+}
+
+pub(crate) fn login_request() -> LoginRequest {
+    LoginRequest {
+        login_id: "login-1".into(),
+        channel: "fixture".into(),
+        called_as: "fixed".into(),
+        account: "default".into(),
+        options: BTreeMap::new(),
+        saved: None,
+    }
+}
+
+pub(crate) fn message(client_id: &str, text: &str) -> Outgoing {
+    Outgoing {
+        client_id: client_id.into(),
+        text: text.into(),
+        reply: Some(ReplyTo { message_id: "1".into(), reply_token: None }),
+        recipient: Recipient { user: "ann".into(), group: None },
+    }
+}
+
+pub(crate) fn inbox(ids: &[&str]) -> Value {
+    let message = |id: &&str| json!({ "id": id, "sender": "ann", "text": format!("text {id}") });
+    json!({ "bot_id": "bot", "messages": ids.iter().map(message).collect::<Vec<_>>() })
+}
+
+/// Answers every prompt with "ann" and keeps what was shown.
+#[derive(Default)]
+pub(crate) struct Person {
+    pub(crate) shown: std::sync::Mutex<Vec<LoginEventBody>>,
+}
+
+impl LoginEvents for Person {
+    fn event(&self, event: LoginEventBody) -> BoxFuture<'_, PromptAnswer> {
+        let asks = matches!(event, LoginEventBody::Prompt { .. });
+        self.shown.lock().unwrap().push(event);
+        Box::pin(async move {
+            PromptAnswer { answer: asks.then(|| "ann".to_owned().into()), cancelled: false }
+        })
+    }
+}
