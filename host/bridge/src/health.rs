@@ -1,0 +1,73 @@
+//! What one running account tells about itself.
+
+use std::sync::{Mutex, MutexGuard};
+
+use scv_protocol::{ComponentState, Refusal, RemoteTools};
+
+/// The bridge's part of a component in `daemon.status`. Texts are safe to show anywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HealthReport {
+    /// How it is.
+    pub state: ComponentState,
+    /// When that state began, in Unix seconds.
+    pub since_unix_seconds: Option<u64>,
+    /// The last contact that the platform authenticated.
+    pub last_success_unix_seconds: Option<u64>,
+    /// The last message that came in.
+    pub last_in_unix_seconds: Option<u64>,
+    /// The last message that the platform accepted.
+    pub last_out_unix_seconds: Option<u64>,
+    /// Conversations with a running turn.
+    pub running: u64,
+    /// Messages that wait for their turn.
+    pub waiting: u64,
+    /// Replies not yet accepted.
+    pub pending: u64,
+    /// Replies that were refused and are kept.
+    pub held: u64,
+    /// Accepted without a receipt where the channel gives receipts.
+    pub unconfirmed: u64,
+    /// The platform's last refusal.
+    pub last_refusal: Option<Refusal>,
+    /// The credentials are no longer good.
+    pub signed_out: bool,
+    /// The bot, as the platform names it.
+    pub bot_id: Option<String>,
+    /// The owner, as the platform names it.
+    pub user_id: Option<String>,
+    /// What is in effect; `owner` only with a known owner.
+    pub remote_tools: RemoteTools,
+    /// What is wrong.
+    pub error: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// A shared cell with the report of one account; the daemon reads it, the bridge writes it.
+#[derive(Debug, Default)]
+pub struct Health(Mutex<HealthReport>);
+
+impl Health {
+    /// The report as it is now.
+    pub fn snapshot(&self) -> HealthReport {
+        self.lock().clone()
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut HealthReport)) {
+        change(&mut self.lock());
+    }
+
+    /// Enters a state, and remembers since when; a repeated state keeps its beginning.
+    pub(crate) fn enter(&self, state: ComponentState, unix_seconds: u64) {
+        self.update(|report| {
+            if report.state != state || report.since_unix_seconds.is_none() {
+                report.state = state;
+                report.since_unix_seconds = Some(unix_seconds);
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HealthReport> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

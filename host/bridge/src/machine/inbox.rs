@@ -1,0 +1,286 @@
+//! What came in: which messages are new, which become turns, and which are answered at once.
+
+use std::collections::HashMap;
+
+use scv_plugin_api::{
+    limits::MAX_MESSAGE_ID_BYTES,
+    wire::{Batch, Inbound, InboundKind, Secret},
+};
+use scv_protocol::limits::MAX_PROMPT_BYTES;
+
+use super::{Config, Machine, Note, Output, Purpose, Step, Turn, phrases, prompt};
+use crate::{
+    accounts::is_answered,
+    limits::{
+        MAX_CLAIMS_COUNT, MAX_CLAIMS_PER_CONVERSATION_COUNT, MAX_PENDING_COUNT,
+        UNREADABLE_NOTICE_MS,
+    },
+    store::{Address, Change, Claim, Reply, State},
+};
+
+/// Where reading stands.
+#[derive(Default)]
+pub(super) struct Inbox {
+    is_online: bool,
+    is_polling: bool,
+    /// A batch waits to become durable: nothing more is asked for.
+    is_storing: bool,
+    /// The token of the session's last batch.
+    ack: Option<String>,
+    /// When each conversation was last told that something cannot be read.
+    told_unreadable_ms: HashMap<String, u64>,
+}
+
+impl Inbox {
+    pub(super) fn connected(&mut self) {
+        self.is_online = true;
+        self.is_polling = false;
+        self.ack = None;
+    }
+
+    pub(super) const fn disconnected(&mut self) {
+        self.is_online = false;
+        self.is_polling = false;
+    }
+
+    pub(super) const fn durable(&mut self) {
+        self.is_storing = false;
+    }
+
+    pub(super) const fn is_polling(&self) -> bool {
+        self.is_polling
+    }
+
+    /// Asks for the next batch, unless so many replies wait that reading must wait for them.
+    pub(super) fn poll(&mut self, step: &mut Step<'_>) {
+        let is_full = step.state.pending().len() >= MAX_PENDING_COUNT;
+        if !self.is_online || self.is_polling || self.is_storing || is_full {
+            return;
+        }
+        self.is_polling = true;
+        step.out.push(Output::Poll { ack: self.ack.clone() });
+    }
+
+    /// Whether a conversation should be told now that something cannot be read.
+    fn tells_unreadable(&mut self, key: &str, now_ms: u64) -> bool {
+        self.told_unreadable_ms.retain(|_, told| now_ms.abs_diff(*told) < UNREADABLE_NOTICE_MS);
+        let is_due = !self.told_unreadable_ms.contains_key(key);
+        if is_due {
+            self.told_unreadable_ms.insert(key.to_owned(), now_ms);
+        }
+        is_due
+    }
+}
+
+impl Machine {
+    /// Claims, notices and the checkpoint of a batch become durable in one commit.
+    pub(super) fn receive(&mut self, step: &mut Step<'_>, batch: Batch) {
+        self.inbox.is_polling = false;
+        self.inbox.ack = Some(batch.token);
+        let mut plan = Plan::new(step.state);
+        for message in &batch.messages {
+            self.plan_message(&mut plan, step.now_ms, message);
+        }
+        if plan.has_new {
+            step.note(Note::Received);
+        }
+        let moves =
+            !batch.checkpoint.is_empty() && step.state.cursor() != Some(batch.checkpoint.as_str());
+        if moves {
+            plan.changes.push(Change::Cursor(batch.checkpoint));
+        }
+        // Known messages are renewed only along with something else: alone they need no commit.
+        if plan.changes.is_empty() && plan.seen.is_empty() {
+            return;
+        }
+        plan.seen.append(&mut plan.renewed);
+        if !plan.seen.is_empty() {
+            plan.changes.push(Change::Seen(plan.seen));
+        }
+        self.inbox.is_storing = true;
+        self.commits.begin(step, Purpose::Batch(plan.turns), plan.changes);
+    }
+
+    fn plan_message(&mut self, plan: &mut Plan<'_>, now_ms: u64, message: &Inbound) {
+        if message.id.is_empty() || message.id.len() > MAX_MESSAGE_ID_BYTES {
+            tracing::warn!("a message without a usable id was left out");
+            return;
+        }
+        if plan.is_known(&message.id) {
+            plan.renew(&message.id);
+            return;
+        }
+        plan.has_new |= message.kind != InboundKind::Ignored;
+        match self.judge(plan, now_ms, message) {
+            Verdict::Seen => plan.seen.push(message.id.clone()),
+            Verdict::Notice(text) => {
+                let notice = self.notice(message, text);
+                plan.answer_at_once(&message.id, notice);
+            }
+            Verdict::Turn(turn) => plan.claim(message, turn),
+        }
+        if let Some(key) = message.dedup_key.as_deref().filter(|key| !key.is_empty())
+            && message.kind != InboundKind::Ignored
+        {
+            plan.add_key(key, now_ms);
+        }
+    }
+
+    fn judge(&mut self, plan: &Plan<'_>, now_ms: u64, message: &Inbound) -> Verdict {
+        let is_readable = match message.kind {
+            InboundKind::Text => true,
+            InboundKind::Unreadable => false,
+            InboundKind::Ignored => return Verdict::Seen,
+        };
+        if message.sender.is_empty() || message.sender.contains('\0') {
+            return Verdict::Seen;
+        }
+        if message.dedup_key.as_deref().is_some_and(|key| plan.is_known_key(key, now_ms)) {
+            return Verdict::Seen;
+        }
+        let owner = self.config.owner.as_deref();
+        if !is_answered(self.config.senders, &message.sender, owner) {
+            return Verdict::Seen;
+        }
+        let key = conversation_key(message);
+        if !is_readable {
+            let tells = !message.conversation.group && self.inbox.tells_unreadable(&key, now_ms);
+            return if tells { Verdict::Notice(phrases::UNREADABLE) } else { Verdict::Seen };
+        }
+        if prompt::is_blank(message.text.as_deref().unwrap_or_default()) {
+            return Verdict::Seen;
+        }
+        let prompt = prompt::write(message);
+        if prompt.len() > MAX_PROMPT_BYTES {
+            return Verdict::Notice(phrases::TOO_LONG);
+        }
+        if plan.is_busy(&key) {
+            return Verdict::Notice(phrases::BUSY);
+        }
+        Verdict::Turn(Turn {
+            tools: has_tools(&self.config, message),
+            key,
+            message_id: message.id.clone(),
+            prompt,
+        })
+    }
+
+    fn notice(&mut self, message: &Inbound, text: &str) -> Reply {
+        Reply {
+            message_id: message.id.clone(),
+            to: Some(Address {
+                to_user_id: message.sender.clone(),
+                context_token: token(message),
+                key: conversation_key(message),
+            }),
+            reply: text.to_owned(),
+            client_ids: self.new_ids(text),
+            carried: Vec::new(),
+            own: String::new(),
+            transient: true,
+        }
+    }
+}
+
+/// What becomes of one new message.
+enum Verdict {
+    Seen,
+    Notice(&'static str),
+    Turn(Turn),
+}
+
+/// What a batch will change, message by message.
+struct Plan<'a> {
+    state: &'a State,
+    changes: Vec<Change>,
+    turns: Vec<Turn>,
+    seen: Vec<String>,
+    renewed: Vec<String>,
+    noticed: Vec<String>,
+    keys: Vec<String>,
+    has_new: bool,
+}
+
+impl<'a> Plan<'a> {
+    const fn new(state: &'a State) -> Self {
+        Self {
+            state,
+            changes: Vec::new(),
+            turns: Vec::new(),
+            seen: Vec::new(),
+            renewed: Vec::new(),
+            noticed: Vec::new(),
+            keys: Vec::new(),
+            has_new: false,
+        }
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        self.state.is_known(id)
+            || self.turns.iter().any(|turn| turn.message_id == id)
+            || self.seen.iter().chain(&self.noticed).any(|other| other == id)
+    }
+
+    fn renew(&mut self, id: &str) {
+        if self.state.is_seen(id) {
+            self.renewed.push(id.to_owned());
+        }
+    }
+
+    fn is_known_key(&self, key: &str, now_ms: u64) -> bool {
+        self.state.is_known_key(key, now_ms) || self.keys.iter().any(|other| other == key)
+    }
+
+    fn add_key(&mut self, key: &str, now_ms: u64) {
+        if !self.is_known_key(key, now_ms) {
+            self.keys.push(key.to_owned());
+            self.changes.push(Change::Key(key.to_owned(), now_ms));
+        }
+    }
+
+    /// Whether a conversation or the account has as many claimed messages as it may.
+    fn is_busy(&self, key: &str) -> bool {
+        let claimed = self.state.claims().iter().map(|claim| claim.key.as_str());
+        let all = claimed.chain(self.turns.iter().map(|turn| turn.key.as_str()));
+        let (mut total, mut own) = (0, 0);
+        for other in all {
+            total += 1;
+            own += usize::from(other == key);
+        }
+        own >= MAX_CLAIMS_PER_CONVERSATION_COUNT || total >= MAX_CLAIMS_COUNT
+    }
+
+    fn claim(&mut self, message: &Inbound, turn: Turn) {
+        self.changes.push(Change::Claim(Claim {
+            message_id: message.id.clone(),
+            to_user_id: message.sender.clone(),
+            context_token: token(message),
+            key: turn.key.clone(),
+            extra: serde_json::Map::new(),
+        }));
+        self.turns.push(turn);
+    }
+
+    fn answer_at_once(&mut self, id: &str, notice: Reply) {
+        self.noticed.push(id.to_owned());
+        self.changes.push(Change::Reply(notice));
+    }
+}
+
+/// The sender for a direct chat; group, NUL, sender for a group.
+fn conversation_key(message: &Inbound) -> String {
+    match message.conversation.group {
+        true => format!("{}\0{}", message.conversation.id, message.sender),
+        false => message.sender.clone(),
+    }
+}
+
+fn has_tools(config: &Config, message: &Inbound) -> bool {
+    config.owner_has_tools
+        && !message.conversation.group
+        && config.owner.as_deref() == Some(message.sender.as_str())
+}
+
+fn token(message: &Inbound) -> Secret {
+    message.reply_token.clone().unwrap_or_default()
+}

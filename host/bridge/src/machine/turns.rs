@@ -1,0 +1,183 @@
+//! Which turn runs when: in order within a conversation, four conversations at once.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Machine, Output, Purpose, Step, phrases, text};
+use crate::{
+    limits::{HELD_AGE_SECONDS, MAX_ANSWER_BYTES, RUNNING_CONVERSATIONS_COUNT},
+    store::{Change, Held, Reply},
+};
+
+/// A turn to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The conversation.
+    pub key: String,
+    /// The message that it answers.
+    pub message_id: String,
+    /// What the agent reads.
+    pub prompt: String,
+    /// Whether the session has tools: only for the owner in a direct chat.
+    pub tools: bool,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The agent's answer.
+    Answer(String),
+    /// There is none, and the sender is told so.
+    Failed(Failure),
+    /// The account is stopping: the claim stays, and the sender is told at the next start.
+    Stopped,
+}
+
+/// Why there is no answer. Each has one line for the chat that tells nothing private.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// It took too long.
+    TimedOut,
+    /// The model's service failed.
+    Provider,
+    /// The conversation or the answer is too large.
+    TooLarge,
+    /// It needed too many steps.
+    TooManySteps,
+    /// It was cancelled.
+    Cancelled,
+    /// The agent could not be reached, or failed.
+    Unavailable,
+}
+
+#[derive(Default)]
+pub(super) struct Turns {
+    conversations: HashMap<String, Conversation>,
+    /// Idle conversations with something to do, the longest waiting first.
+    ready: VecDeque<String>,
+    running: usize,
+}
+
+#[derive(Default)]
+struct Conversation {
+    waiting: VecDeque<Turn>,
+    /// A turn runs, or its answer is not durable yet.
+    current: Option<String>,
+}
+
+impl Turns {
+    pub(super) const fn running(&self) -> usize {
+        self.running
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.conversations.values().map(|c| c.waiting.len()).sum()
+    }
+
+    pub(super) fn queue(&mut self, turn: Turn) {
+        let conversation = self.conversations.entry(turn.key.clone()).or_default();
+        if conversation.current.is_none() && conversation.waiting.is_empty() {
+            self.ready.push_back(turn.key.clone());
+        }
+        conversation.waiting.push_back(turn);
+    }
+
+    pub(super) fn start(&mut self, step: &mut Step<'_>) {
+        while self.running < RUNNING_CONVERSATIONS_COUNT
+            && let Some(key) = self.ready.pop_front()
+        {
+            let Some(conversation) = self.conversations.get_mut(&key) else {
+                continue;
+            };
+            let Some(turn) = conversation.waiting.pop_front() else {
+                continue;
+            };
+            conversation.current = Some(turn.message_id.clone());
+            self.running += 1;
+            step.out.push(Output::StartTurn(turn));
+        }
+    }
+
+    /// The turn on a message is over: frees its slot, and answers its conversation.
+    fn ended(&mut self, message_id: &str) -> Option<String> {
+        let mut all = self.conversations.iter();
+        let key = all.find(|(_, c)| c.current.as_deref() == Some(message_id))?.0.clone();
+        self.running -= 1;
+        Some(key)
+    }
+
+    /// The answer is durable: the conversation's next turn may run.
+    pub(super) fn answered(&mut self, key: &str) {
+        let Some(conversation) = self.conversations.get_mut(key) else {
+            return;
+        };
+        conversation.current = None;
+        if conversation.waiting.is_empty() {
+            self.conversations.remove(key);
+        } else {
+            self.ready.push_back(key.to_owned());
+        }
+    }
+}
+
+impl Machine {
+    pub(super) fn turn_ended(&mut self, step: &mut Step<'_>, message_id: &str, end: TurnEnd) {
+        let Some(key) = self.turns.ended(message_id) else {
+            return;
+        };
+        let own = match end {
+            TurnEnd::Stopped => return,
+            TurnEnd::Failed(failure) => phrases::failure(failure).to_owned(),
+            TurnEnd::Answer(answer) if answer.trim().is_empty() => phrases::NO_ANSWER.to_owned(),
+            TurnEnd::Answer(answer) => text::truncate(answer, MAX_ANSWER_BYTES),
+        };
+        let young = step.now_seconds().saturating_sub(HELD_AGE_SECONDS);
+        let held = step.state.held().iter();
+        let waiting: Vec<&Held> = held.filter(|h| h.key == key && h.held_at >= young).collect();
+        let (reply, carried) = text::carry(&waiting, &own, self.config.max_message_bytes);
+        let own = if carried.is_empty() { String::new() } else { own };
+        let reply = self.reply(message_id, reply, own, carried);
+        self.commits.begin(step, Purpose::Answer { key }, vec![reply]);
+    }
+
+    /// Interrupted claims are answered with a short failure, never with a second turn.
+    pub(super) fn recover(&mut self, step: &mut Step<'_>) {
+        let mut changes = Vec::new();
+        let oldest = step.now_seconds().saturating_sub(HELD_AGE_SECONDS);
+        if step.state.held().iter().any(|held| held.held_at < oldest) {
+            changes.push(Change::Expire(oldest));
+        }
+        for claim in step.state.claims() {
+            let text = phrases::INTERRUPTED.to_owned();
+            changes.push(self.reply(&claim.message_id, text, String::new(), Vec::new()));
+        }
+        if changes.is_empty() {
+            self.is_recovered = true;
+        } else {
+            self.commits.begin(step, Purpose::Recovery, changes);
+        }
+    }
+
+    fn reply(
+        &mut self,
+        message_id: &str,
+        reply: String,
+        own: String,
+        carried: Vec<Held>,
+    ) -> Change {
+        Change::Reply(Reply {
+            message_id: message_id.to_owned(),
+            to: None,
+            client_ids: self.new_ids(&reply),
+            reply,
+            carried,
+            own,
+            transient: false,
+        })
+    }
+
+    /// One client id for each part of a text.
+    pub(super) fn new_ids(&mut self, reply: &str) -> Vec<String> {
+        let parts = text::split(reply, self.config.max_message_bytes).len();
+        (0..parts).map(|_| (self.config.new_id)()).collect()
+    }
+}

@@ -1,0 +1,499 @@
+//! Random histories of the machine over a store in memory, with crashes between any two steps.
+//!
+//! The oracle: no message starts two turns, nothing is sent that is not pending at that moment,
+//! first tries keep the order of a conversation, and when everything has calmed down every
+//! sender was answered.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use proptest::prelude::*;
+use scv_bridge::{
+    machine::{CommitId, Config, Failure, Input, Machine, Output, Timer, TurnEnd},
+    store::{Change, State},
+};
+use scv_plugin_api::wire::{Batch, Inbound, Scope, SendOutcome, Unprompted};
+use scv_protocol::Senders;
+
+use crate::support::platform::{direct, in_group};
+
+/// One thing that the world does; the numbers pick among what is possible.
+#[derive(Debug, Clone)]
+enum Act {
+    /// The platform has new messages, some of them again.
+    Deliver(Vec<(u8, u8)>),
+    Store {
+        ok: bool,
+    },
+    EndTurn {
+        pick: u8,
+        ok: bool,
+        length: u16,
+    },
+    EndSend {
+        pick: u8,
+        outcome: u8,
+    },
+    Timers,
+    Reconnect,
+    /// Everything in memory is gone; the commit under way is durable or not.
+    Crash {
+        stored: bool,
+    },
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => prop::collection::vec((0_u8..12, 0_u8..4), 1..6).prop_map(Act::Deliver),
+        8 => prop::bool::weighted(0.85).prop_map(|ok| Act::Store { ok }),
+        4 => (any::<u8>(), prop::bool::weighted(0.8), 0_u16..300)
+            .prop_map(|(pick, ok, length)| Act::EndTurn { pick, ok, length }),
+        6 => (any::<u8>(), 0_u8..8).prop_map(|(pick, outcome)| Act::EndSend { pick, outcome }),
+        3 => Just(Act::Timers),
+        1 => Just(Act::Reconnect),
+        1 => any::<bool>().prop_map(|stored| Act::Crash { stored }),
+    ]
+}
+
+/// The world around one machine.
+struct World {
+    machine: Machine,
+    state: State,
+    now_ms: u64,
+    commits: VecDeque<(CommitId, Vec<Change>)>,
+    turns: Vec<String>,
+    sends: Vec<String>,
+    timers: HashSet<Timer>,
+    is_polling: bool,
+    /// All messages that a batch ever brought and that want an answer.
+    asked: Vec<Inbound>,
+    turns_started: HashSet<String>,
+    /// Parts accepted or held, by the message that they answer.
+    answered: HashMap<String, usize>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            machine: machine(0),
+            state: State::new("f"),
+            now_ms: 1_790_000_000_000,
+            commits: VecDeque::new(),
+            turns: Vec::new(),
+            sends: Vec::new(),
+            timers: HashSet::new(),
+            is_polling: false,
+            asked: Vec::new(),
+            turns_started: HashSet::new(),
+            answered: HashMap::new(),
+        };
+        world.start();
+        world
+    }
+
+    fn start(&mut self) {
+        self.feed(Input::Started);
+        self.feed(Input::Connected);
+    }
+
+    fn feed(&mut self, input: Input) {
+        self.now_ms += 10;
+        for output in self.machine.step(&self.state, self.now_ms, input) {
+            match output {
+                Output::Commit { id, changes } => self.commits.push_back((id, changes)),
+                Output::Poll { .. } => {
+                    assert!(!self.is_polling, "two polls at once");
+                    self.is_polling = true;
+                }
+                Output::StartTurn(turn) => {
+                    let claimed =
+                        self.state.claims().iter().any(|c| c.message_id == turn.message_id);
+                    assert!(claimed, "a turn without a durable claim");
+                    assert!(
+                        self.turns_started.insert(turn.message_id.clone()),
+                        "a second turn for {}",
+                        turn.message_id
+                    );
+                    self.turns.push(turn.message_id);
+                    assert!(self.turns.len() <= 4);
+                }
+                Output::Send { reply, message } => {
+                    let pending = self.state.pending_by_id(&reply).expect("sent but not pending");
+                    assert_eq!(pending.client_ids[pending.next_chunk], message.client_id);
+                    assert!(!self.sends.contains(&reply));
+                    let mut own = self.state.pending().iter().filter(|p| p.key == pending.key);
+                    assert_eq!(own.next(), Some(pending), "an earlier reply was passed");
+                    self.sends.push(reply);
+                    assert!(self.sends.len() <= 4);
+                }
+                Output::SetTimer { timer, .. } => drop(self.timers.insert(timer)),
+                Output::Note(_) => {}
+            }
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        match act {
+            Act::Deliver(picks) => self.deliver(&picks),
+            Act::Store { ok } => self.store(ok),
+            Act::EndTurn { pick, ok, length } => self.end_turn(pick, ok, length),
+            Act::EndSend { pick, outcome } => self.end_send(pick, outcome),
+            Act::Timers => self.fire_timers(),
+            Act::Reconnect => {
+                self.is_polling = false;
+                self.feed(Input::Disconnected);
+                self.feed(Input::Connected);
+            }
+            Act::Crash { stored } => self.crash(stored),
+        }
+    }
+
+    fn deliver(&mut self, picks: &[(u8, u8)]) {
+        if !self.is_polling {
+            return;
+        }
+        self.is_polling = false;
+        let messages: Vec<Inbound> =
+            picks.iter().map(|(id, sender)| message(*id, *sender)).collect();
+        for message in &messages {
+            if !self.asked.iter().any(|other| other.id == message.id) {
+                self.asked.push(message.clone());
+            }
+        }
+        self.feed(Input::Batch(Batch {
+            token: "t".into(),
+            checkpoint: self.now_ms.to_string(),
+            messages,
+        }));
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        for change in changes {
+            if let Change::Hold { reply, text, .. } = change {
+                let pending = self.state.pending_by_id(reply).unwrap();
+                // A refused notice was tried; everything else must be kept.
+                assert!(text.is_some() || pending.transient, "a refused reply is lost");
+                *self.answered.entry(pending.message_id.clone()).or_default() += 1;
+            }
+            self.state.apply(change).expect("a change that does not fit");
+        }
+    }
+
+    fn store(&mut self, ok: bool) {
+        let Some((id, changes)) = self.commits.pop_front() else {
+            return;
+        };
+        if ok {
+            self.apply(&changes);
+            self.feed(Input::Committed(id));
+        } else {
+            self.feed(Input::CommitFailed(id));
+        }
+    }
+
+    fn end_turn(&mut self, pick: u8, ok: bool, length: u16) {
+        if self.turns.is_empty() {
+            return;
+        }
+        let message_id = self.turns.swap_remove(pick as usize % self.turns.len());
+        let end = match ok {
+            true => TurnEnd::Answer("ä".repeat(length.into())),
+            false => TurnEnd::Failed(Failure::TimedOut),
+        };
+        self.feed(Input::TurnEnded { message_id, end });
+    }
+
+    fn end_send(&mut self, pick: u8, outcome: u8) {
+        if self.sends.is_empty() {
+            return;
+        }
+        let reply = self.sends.swap_remove(pick as usize % self.sends.len());
+        let scope = [Scope::Message, Scope::Conversation, Scope::Account][pick as usize % 3];
+        let outcome = match outcome {
+            0 => SendOutcome::Refused {
+                code: "no".into(),
+                message: None,
+                signed_out: false,
+                pause_ms: (pick > 128).then_some(5_000),
+                scope,
+            },
+            1 | 2 => SendOutcome::Retry {
+                reason: "later".into(),
+                after_ms: (outcome == 1).then_some(1_000),
+                scope,
+            },
+            _ => {
+                let pending = self.state.pending_by_id(&reply).unwrap();
+                *self.answered.entry(pending.message_id.clone()).or_default() += 1;
+                SendOutcome::Accepted { receipt: None }
+            }
+        };
+        self.feed(Input::SendEnded { reply, outcome });
+    }
+
+    fn fire_timers(&mut self) {
+        for timer in std::mem::take(&mut self.timers) {
+            self.feed(Input::Timer(timer));
+        }
+    }
+
+    fn crash(&mut self, stored: bool) {
+        if let Some((_, changes)) = self.commits.pop_front()
+            && stored
+        {
+            self.apply(&changes);
+        }
+        self.commits.clear();
+        self.turns.clear();
+        self.sends.clear();
+        self.timers.clear();
+        self.is_polling = false;
+        // What was never durable comes again from the platform.
+        let state = &self.state;
+        self.asked.retain(|message| state.is_known(&message.id));
+        self.machine = machine(self.now_ms);
+        self.start();
+    }
+
+    /// Lets everything that is under way come to a good end.
+    fn calm_down(&mut self) {
+        for _ in 0..5_000 {
+            self.store(true);
+            self.end_turn(0, true, 10);
+            self.end_send(0, 7);
+            self.fire_timers();
+            let is_quiet =
+                self.commits.is_empty() && self.turns.is_empty() && self.sends.is_empty();
+            if is_quiet && self.state.pending().is_empty() && !self.machine.has_turns() {
+                return;
+            }
+        }
+        panic!("it does not calm down");
+    }
+}
+
+fn machine(seed: u64) -> Machine {
+    let mut count = 0;
+    Machine::new(Config {
+        max_message_bytes: 200,
+        sends_per_reply: Some(1),
+        unprompted: Unprompted::Direct,
+        owner: Some("u0".into()),
+        owner_has_tools: true,
+        senders: Senders::Everyone,
+        new_id: Box::new(move || {
+            count += 1;
+            format!("{seed}-{count}")
+        }),
+    })
+}
+
+/// Sender 3 writes in a group, where nothing can be sent unprompted.
+fn message(id: u8, sender: u8) -> Inbound {
+    let name = format!("u{sender}");
+    match sender {
+        3 => in_group(&format!("m{id}-{sender}"), "g", &name, "hello"),
+        _ => direct(&format!("m{id}-{sender}"), &name, "hello"),
+    }
+}
+
+fn check(acts: Vec<Act>) {
+    let mut world = World::new();
+    acts.into_iter().for_each(|act| world.act(act));
+    world.calm_down();
+    assert!(world.state.claims().is_empty(), "a claim is left");
+    for message in &world.asked {
+        let answers = world.answered.get(&message.id).copied().unwrap_or(0);
+        assert!(answers > 0, "{} was never answered", message.id);
+        assert!(world.state.is_seen(&message.id));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn no_claim_is_lost_and_no_turn_runs_twice(acts in prop::collection::vec(act(), 1..120)) {
+        check(acts);
+    }
+}
+
+fn hello(world: &mut World, messages: Vec<Inbound>) {
+    world.is_polling = false;
+    world.feed(Input::Batch(Batch { token: "t".into(), checkpoint: "c".into(), messages }));
+    world.store(true);
+}
+
+#[test]
+fn a_ninth_message_of_a_conversation_gets_a_busy_notice() {
+    let mut world = World::new();
+    let messages = (0..9).map(|n| direct(&format!("m{n}"), "u", "hello")).collect();
+    hello(&mut world, messages);
+    assert_eq!(world.state.claims().len(), 8);
+    let [notice] = world.state.pending() else {
+        panic!("one notice expected");
+    };
+    assert_eq!(notice.message_id, "m8");
+    assert!(notice.transient);
+}
+
+#[test]
+fn the_65th_message_of_an_account_gets_a_busy_notice() {
+    let mut world = World::new();
+    let messages = (0..65).map(|n| direct(&format!("m{n}"), &format!("u{n}"), "hi")).collect();
+    hello(&mut world, messages);
+    assert_eq!(world.state.claims().len(), 64);
+    assert_eq!(world.state.pending()[0].message_id, "m64");
+}
+
+#[test]
+fn a_refused_reply_rides_with_the_next_and_comes_back_when_that_is_refused() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.end_turn(0, true, 2);
+    world.store(true);
+    world.end_send(0, 0);
+    world.store(true);
+    assert_eq!(world.state.held()[0].reply, "ää");
+    world.fire_timers();
+
+    hello(&mut world, vec![direct("m2", "u", "two")]);
+    world.end_turn(0, true, 3);
+    world.store(true);
+    assert!(world.state.held().is_empty());
+    let pending = &world.state.pending()[0];
+    assert_eq!(
+        pending.reply,
+        "[Earlier reply that could not be delivered at the time]\nää\n\n\
+         [Reply to your latest message]\näää"
+    );
+    assert_eq!(pending.own, "äää");
+
+    world.end_send(0, 0);
+    world.store(true);
+    let held: Vec<&str> = world.state.held().iter().map(|h| h.reply.as_str()).collect();
+    assert_eq!(held, ["ää", "äää"]);
+    assert!(world.state.is_seen("m1") && world.state.is_seen("m2"));
+}
+
+#[test]
+fn what_is_not_accepted_of_a_long_reply_is_held() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.end_turn(0, true, 140);
+    world.store(true);
+    world.end_send(0, 7);
+    world.store(true);
+    world.end_send(0, 0);
+    world.store(true);
+    assert_eq!(world.state.held()[0].reply, "ä".repeat(40));
+}
+
+#[test]
+fn in_a_group_parts_beyond_the_handle_are_held_unsent() {
+    let mut world = World::new();
+    hello(&mut world, vec![in_group("m1", "g", "u", "one")]);
+    world.end_turn(0, true, 140);
+    world.store(true);
+    world.end_send(0, 7);
+    world.store(true);
+    world.store(true);
+    assert_eq!(world.state.held()[0].key, "g\0u");
+    assert!(world.sends.is_empty());
+}
+
+#[test]
+fn duplicates_alone_need_no_commit() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.calm_down();
+    world.is_polling = false;
+    world.feed(Input::Batch(Batch {
+        token: "t2".into(),
+        checkpoint: "c".into(),
+        messages: vec![direct("m1", "u", "one")],
+    }));
+    assert!(world.commits.is_empty());
+    assert!(world.is_polling, "acknowledged at once");
+}
+
+#[test]
+fn a_second_key_catches_a_redelivery_under_a_new_id() {
+    let mut world = World::new();
+    let with_key =
+        |id: &str, key: &str| Inbound { dedup_key: Some(key.into()), ..direct(id, "u", "yes") };
+    hello(&mut world, vec![with_key("m1", "k1")]);
+    hello(&mut world, vec![with_key("m2", "k1"), with_key("m3", "k3"), with_key("m4", "k3")]);
+    world.calm_down();
+    assert_eq!(world.turns_started, HashSet::from(["m1".to_owned(), "m3".to_owned()]));
+    assert!(world.state.is_seen("m2") && world.state.is_seen("m4"));
+}
+
+#[test]
+fn unreadable_messages_get_one_notice_in_ten_minutes_in_direct_chats() {
+    let mut world = World::new();
+    let unreadable = |message: Inbound| Inbound {
+        kind: scv_plugin_api::wire::InboundKind::Unreadable,
+        text: None,
+        ..message
+    };
+    hello(
+        &mut world,
+        vec![
+            unreadable(direct("m1", "u", "")),
+            unreadable(direct("m2", "u", "")),
+            unreadable(in_group("m3", "g", "u", "")),
+        ],
+    );
+    let noticed: Vec<&str> = world.state.pending().iter().map(|p| p.message_id.as_str()).collect();
+    assert_eq!(noticed, ["m1"]);
+    assert!(world.state.is_seen("m2") && world.state.is_seen("m3"));
+    world.now_ms += 10 * 60_000;
+    hello(&mut world, vec![unreadable(direct("m4", "u", ""))]);
+    assert_eq!(world.state.pending().len(), 2);
+}
+
+#[test]
+fn a_prompt_beyond_the_protocol_gets_a_notice() {
+    let mut world = World::new();
+    let long = "x".repeat(scv_protocol::limits::MAX_PROMPT_BYTES + 1);
+    hello(&mut world, vec![direct("m1", "u", &long)]);
+    assert!(world.state.claims().is_empty());
+    assert!(world.state.pending()[0].transient);
+}
+
+#[test]
+fn a_refused_notice_is_not_held() {
+    let mut world = World::new();
+    let long = "x".repeat(scv_protocol::limits::MAX_PROMPT_BYTES + 1);
+    hello(&mut world, vec![direct("m1", "u", &long)]);
+    world.end_send(0, 0);
+    world.store(true);
+    assert!(world.state.held().is_empty() && world.state.is_seen("m1"));
+}
+
+#[test]
+fn interrupted_claims_are_answered_once_and_never_run_again() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one"), direct("m2", "v", "two")]);
+    world.crash(false);
+    world.asked = vec![direct("m1", "u", "one"), direct("m2", "v", "two")];
+    assert!(!world.is_polling, "nothing is read before the claims have replies");
+    world.store(true);
+    assert!(world.state.claims().is_empty());
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.calm_down();
+    assert_eq!(world.turns_started.len(), 2);
+    assert_eq!(world.answered.len(), 2);
+}
+
+#[test]
+fn nothing_is_read_while_256_replies_wait() {
+    let mut world = World::new();
+    let long = "x".repeat(scv_protocol::limits::MAX_PROMPT_BYTES + 1);
+    let messages = (0..256).map(|n| direct(&format!("m{n}"), &format!("u{n}"), &long)).collect();
+    hello(&mut world, messages);
+    assert!(!world.is_polling);
+    world.end_send(0, 7);
+    world.store(true);
+    assert!(world.is_polling);
+}

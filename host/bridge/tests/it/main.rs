@@ -1,0 +1,13 @@
+//! The room with its fakes: a platform, an agent and a file system that do as they are told.
+
+mod accounts;
+mod cases;
+mod damage;
+mod faults;
+mod legacy;
+mod login;
+mod machine;
+mod runs;
+mod sessions;
+mod stops;
+mod support;
