@@ -1,0 +1,29 @@
+//! `scv channels`: accounts, through the daemon where it is needed.
+
+mod login;
+mod set;
+mod status;
+
+use std::sync::Arc;
+
+use scv_bridge::{Accounts, Home, fs::FileSystem};
+
+use crate::{args::ChannelsCommand, context::Context, exit::Exit};
+
+pub(crate) async fn run(
+    context: &Context,
+    command: ChannelsCommand,
+    fs: Arc<dyn FileSystem>,
+) -> anyhow::Result<Exit> {
+    match command {
+        ChannelsCommand::Login(args) => login::run(context, args, &accounts(context, fs)).await,
+        ChannelsCommand::Run(args) => set::run(context, args).await,
+        ChannelsCommand::Stop(args) => set::stop(context, args).await,
+        ChannelsCommand::Status(args) => status::run(context, args, &accounts(context, fs)).await,
+        ChannelsCommand::Logout(args) => set::logout(context, args).await,
+    }
+}
+
+fn accounts(context: &Context, fs: Arc<dyn FileSystem>) -> Accounts {
+    Accounts::new(Home::new(context.home.clone()), fs)
+}

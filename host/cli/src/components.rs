@@ -1,0 +1,122 @@
+//! Shows the daemon and its components.
+
+use scv_bridge::{Clock, SystemClock};
+use scv_protocol::{Component, ComponentState, ControlCommand, DaemonStatus, RemoteTools};
+
+use crate::{
+    args::JsonArgs,
+    context::Context,
+    exit::Exit,
+    say,
+    table::{ago, table},
+    terminal::harmless,
+};
+
+/// `scv status`.
+pub(crate) async fn status(context: &Context, args: JsonArgs) -> anyhow::Result<Exit> {
+    let status = context.demand(ControlCommand::Status).await?;
+    if args.json {
+        say(&serde_json::to_string(&status)?);
+    } else {
+        print(&status);
+    }
+    Ok(Exit::Done)
+}
+
+/// The daemon in a line, its components in a table.
+pub(crate) fn print(status: &DaemonStatus) {
+    say(&format!("daemon {} runs (pid {})", status.version, status.pid));
+    if status.components.is_empty() {
+        say("no accounts; connect one with `scv channels login CHANNEL`");
+    } else {
+        print_components(&status.components);
+    }
+}
+
+/// A table, and below it what is wrong and what to do.
+pub(crate) fn print_components(components: &[Component]) {
+    let now = SystemClock.unix_ms() / 1_000;
+    let rows: Vec<_> = components.iter().map(|component| row(component, now)).collect();
+    let head = ["ACCOUNT", "STATE", "LAST CONTACT", "BOT", "OWNER", "TOOLS", "RESTARTS"];
+    say(harmless(&table(head, &rows)).trim_end());
+    for component in components {
+        for line in remarks(component) {
+            say(&harmless(&format!("{}: {line}", component.id)));
+        }
+    }
+}
+
+fn row(component: &Component, now_unix_seconds: u64) -> [String; 7] {
+    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+    let contact = component.last_success_unix_seconds;
+    [
+        component.id.clone(),
+        state(component.state).into(),
+        contact.map_or_else(|| "never".into(), |at| ago(at, now_unix_seconds)),
+        or_dash(&component.bot_id),
+        or_dash(&component.user_id),
+        match component.remote_tools {
+            RemoteTools::None => "none".into(),
+            RemoteTools::Owner => "owner".into(),
+        },
+        component.restarts.to_string(),
+    ]
+}
+
+fn remarks(component: &Component) -> Vec<String> {
+    let count = |value: Option<u64>, what: &str| {
+        value.filter(|count| *count > 0).map(|count| format!("{count} {what}"))
+    };
+    let refusal = component.last_refusal.as_ref();
+    [
+        component.error.clone(),
+        component.hint.clone(),
+        count(component.pending, "replies wait to be accepted"),
+        count(component.held, "refused replies are kept for the next answer"),
+        count(component.unconfirmed, "messages were accepted without a receipt"),
+        refusal.map(|refusal| format!("last refusal {}: {}", refusal.code, refusal.text)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+const fn state(state: ComponentState) -> &'static str {
+    match state {
+        ComponentState::Disabled => "disabled",
+        ComponentState::Starting => "starting",
+        ComponentState::Connected => "connected",
+        ComponentState::Disconnected => "disconnected",
+        ComponentState::Backoff => "backoff",
+        ComponentState::Stopping => "stopping",
+        ComponentState::Stopped => "stopped",
+        ComponentState::Failed => "failed",
+        ComponentState::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_healthy_account_has_no_remarks() {
+        let healthy = Component {
+            pending: Some(0),
+            held: Some(0),
+            unconfirmed: Some(0),
+            ..Component::default()
+        };
+        assert!(remarks(&healthy).is_empty());
+        let troubled = Component {
+            error: Some("broken".into()),
+            hint: Some("mend it".into()),
+            held: Some(2),
+            ..healthy
+        };
+        assert_eq!(
+            remarks(&troubled),
+            ["broken", "mend it", "2 refused replies are kept for the next answer"]
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Every limit of this room.
+
+/// How long a cancelled turn may take to say that it ended.
+pub(crate) const CANCEL_WAIT_MS: u64 = 5_000;
+/// Threads that run tasks; files and plugins have their own.
+pub(crate) const WORKER_THREADS_COUNT: usize = 2;
+/// How long the plugin of a sign-in may take to end.
+pub(crate) const PLUGIN_SHUTDOWN_MS: u64 = 2_000;
+/// How long a command waits for an account that it started to name its owner.
+pub(crate) const GRANT_WAIT_MS: u64 = 3_000;
+/// Between two looks at that account.
+pub(crate) const GRANT_STEP_MS: u64 = 100;

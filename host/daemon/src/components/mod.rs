@@ -1,0 +1,175 @@
+//! Accounts as supervised components: what is saved decides what runs.
+
+mod backoff;
+mod change;
+mod entry;
+mod make;
+mod plan;
+mod supervise;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use scv_bridge::{Accounts, ChannelId, Dialer};
+use scv_plugin_host::PluginHost;
+use scv_protocol::{Component, ComponentState, DaemonStatus};
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_WAIT_MS, RECONCILE_MS};
+use change::Changing;
+use entry::Entry;
+use survey::ChannelFault;
+
+pub(crate) use plan::Key;
+
+/// What components are made of.
+pub(crate) struct Parts {
+    /// What is saved.
+    pub(crate) accounts: Arc<Accounts>,
+    /// The plugins; without any, every account is an orphan.
+    pub(crate) plugins: Arc<PluginHost>,
+    /// Whether plugins are loaded at all.
+    pub(crate) no_plugins: bool,
+    /// How conversations reach the agent.
+    pub(crate) dialer: Arc<dyn Dialer>,
+    /// For accounts that name no workspace.
+    pub(crate) workspace: PathBuf,
+    /// How long an owner's turn may take.
+    pub(crate) owner_turn_limit: Duration,
+    /// Everything spawned here, to be joined at the end.
+    pub(crate) tasks: TaskTracker,
+}
+
+/// All components of a daemon.
+pub(crate) struct Components {
+    pub(crate) parts: Parts,
+    /// Becomes true once all plugins were looked for.
+    complete: watch::Sender<bool>,
+    /// The component lock: one change at a time. Never held while a client is written to.
+    changing: AsyncMutex<()>,
+    /// What stands. Held for moments only, so that status never waits for a change.
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: BTreeMap<Key, Entry>,
+    faults: BTreeMap<String, ChannelFault>,
+    /// Channels whose old single credentials file is being imported, or could not be.
+    importing: BTreeSet<ChannelId>,
+    /// The daemon ends: nothing starts any more, whatever a client still asks for.
+    closed: bool,
+}
+
+enum Wake {
+    Tick,
+    PluginsLoaded,
+    Stop,
+}
+
+impl Components {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        Arc::new(Self {
+            parts,
+            complete: watch::Sender::new(false),
+            changing: AsyncMutex::default(),
+            table: Mutex::default(),
+        })
+    }
+
+    /// Loads the plugins and keeps components as they should be until `stop`.
+    pub(crate) async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        let plugins = Arc::clone(&self.parts.plugins);
+        let load = !self.parts.no_plugins;
+        let mut loading = self.parts.tasks.spawn(async move {
+            if load {
+                plugins.load_all().await;
+            }
+        });
+        let mut tick = tokio::time::interval(Duration::from_millis(RECONCILE_MS));
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let complete = self.is_complete();
+            let wake = tokio::select! {
+                _ = &mut loading, if !complete => Wake::PluginsLoaded,
+                _ = tick.tick() => Wake::Tick,
+                () = stop.cancelled() => Wake::Stop,
+            };
+            match wake {
+                Wake::Tick => {}
+                Wake::PluginsLoaded => {
+                    self.complete.send_replace(true);
+                }
+                Wake::Stop => return,
+            }
+            self.change().await.reconcile().await;
+        }
+    }
+
+    /// Waits for the component lock.
+    pub(crate) async fn change(self: &Arc<Self>) -> Changing<'_> {
+        Changing::new(self, self.changing.lock().await)
+    }
+
+    fn is_complete(&self) -> bool {
+        *self.complete.borrow()
+    }
+
+    /// Waits until all plugins were looked for; a command right after the start would miss them.
+    /// False when one of them hangs for longer than a client should wait.
+    pub(crate) async fn until_complete(&self) -> bool {
+        let limit = Duration::from_millis(PLUGINS_WAIT_MS);
+        let mut complete = self.complete.subscribe();
+        let waited = tokio::time::timeout(limit, complete.wait_for(|complete| *complete)).await;
+        waited.is_ok_and(|waited| waited.is_ok())
+    }
+
+    /// How everything is. Does not wait.
+    pub(crate) fn status(&self) -> DaemonStatus {
+        let table = self.table();
+        let faults = table.faults.iter().map(|(channel, fault)| Component {
+            id: format!("{channel}:discovery-error"),
+            channel: channel.clone(),
+            account: "discovery-error".into(),
+            enabled: true,
+            state: ComponentState::Failed,
+            error: Some(fault.error.clone()),
+            hint: fault.hint.clone(),
+            ..Component::default()
+        });
+        let accounts = table.entries.values().map(Entry::component);
+        DaemonStatus {
+            version: env!("CARGO_PKG_VERSION").into(),
+            pid: std::process::id(),
+            components: faults.chain(accounts).collect(),
+            plugins: None,
+        }
+    }
+
+    /// Stops everything: accounts first, then the plugins that served them.
+    pub(crate) async fn shutdown(self: &Arc<Self>) {
+        let changing = self.change().await;
+        let keys: Vec<Key> = {
+            let mut table = self.table();
+            table.closed = true;
+            table.entries.keys().cloned().collect()
+        };
+        changing.stop(&keys).await;
+        let grace = Duration::from_millis(PLUGIN_SHUTDOWN_MS);
+        for plugin in self.parts.plugins.shutdown(grace).await {
+            tracing::warn!(plugin, "did not stop in time");
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,176 @@
+//! One look at what is saved: which accounts there are, and how each should stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use scv_bridge::{AccountName, Accounts, AccountsError, ChannelId, Snapshot, accounts::Migration};
+use scv_plugin_api::wire::Secret;
+use scv_plugin_host::{Claim, LoadedChannel};
+
+use super::plan::{Key, Wanted};
+
+/// How an account should stand.
+pub(super) enum Mode {
+    /// Signed in at a channel that is served: it runs, or rests when it is disabled.
+    Served(Box<Served>),
+    /// Its files cannot be used.
+    Broken {
+        /// The channel that would serve it.
+        channel: Box<LoadedChannel>,
+        /// What is wrong.
+        error: String,
+    },
+    /// No plugin serves its channel.
+    Orphan {
+        /// As it is saved, where that can be read.
+        enabled: bool,
+    },
+}
+
+/// A signed-in account and the channel that serves it.
+pub(super) struct Served {
+    pub(super) channel: LoadedChannel,
+    pub(super) account: AccountName,
+    pub(super) snapshot: Snapshot,
+}
+
+/// What stands in the way of a whole channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChannelFault {
+    /// One sentence what.
+    pub(super) error: String,
+    /// One sentence what to do, where the error does not say it.
+    pub(super) hint: Option<String>,
+}
+
+/// The outcome of one look.
+#[derive(Default)]
+pub(super) struct Survey {
+    pub(super) wanted: BTreeMap<Key, Wanted<Mode>>,
+    pub(super) faults: BTreeMap<String, ChannelFault>,
+    /// Channels with an old single credentials file to import, and its text.
+    pub(super) imports: Vec<(LoadedChannel, ChannelId, Secret<String>)>,
+}
+
+/// Looks at everything that is saved. Blocks for a few file operations an account.
+///
+/// `complete` says that all plugins were looked for: only then is a folder without a plugin
+/// a fault.
+pub(super) fn survey(
+    accounts: &Accounts,
+    channels: Vec<LoadedChannel>,
+    claims: &[Claim],
+    complete: bool,
+) -> Survey {
+    let mut survey = Survey::default();
+    let mut known = BTreeSet::new();
+    for channel in channels {
+        let id = match ChannelId::new(channel.manifest.id.as_str()) {
+            Ok(id) => id,
+            Err(error) => {
+                survey.fault(&channel.manifest.id, error.to_string(), None);
+                continue;
+            }
+        };
+        if let Err(error) = survey.served_channel(accounts, &channel, &id) {
+            survey.fault(id.as_str(), error.to_string(), None);
+        }
+        known.insert(id);
+    }
+    for claim in claims {
+        let Ok(id) = ChannelId::new(claim.channel.as_str()) else {
+            continue;
+        };
+        if known.insert(id.clone()) {
+            let step = claim.refusal.step;
+            let error = format!("the plugin of this channel was refused at the step `{step}`");
+            survey.unserved_channel(accounts, &id, error, "see `scv plugins list`");
+        }
+    }
+    if complete {
+        survey.unclaimed(accounts, known.into_iter().collect());
+    }
+    survey
+}
+
+impl Survey {
+    fn fault(&mut self, channel: &str, error: String, hint: Option<&str>) {
+        let fault = ChannelFault {
+            error: error.replace("<channel>", channel),
+            hint: hint.map(str::to_owned),
+        };
+        self.faults.insert(channel.to_owned(), fault);
+    }
+
+    fn served_channel(
+        &mut self,
+        accounts: &Accounts,
+        channel: &LoadedChannel,
+        id: &ChannelId,
+    ) -> Result<(), AccountsError> {
+        if let Some(legacy) = &channel.manifest.legacy {
+            let Migration { moved, single_file } = accounts.migrate_legacy(legacy, id)?;
+            if moved {
+                tracing::info!(channel = %id, "moved the files of an older release");
+            }
+            if let Some(text) = single_file {
+                self.imports.push((channel.clone(), id.clone(), text));
+            }
+        }
+        for account in accounts.discover(id)? {
+            let key = key(id, &account);
+            let wanted = match accounts.snapshot(id, &account) {
+                Ok(None) => continue,
+                Ok(Some(snapshot)) => Wanted::Be {
+                    revision: snapshot.revision.clone(),
+                    what: Mode::Served(Box::new(Served {
+                        channel: channel.clone(),
+                        account,
+                        snapshot,
+                    })),
+                },
+                Err(error) if error.is_busy() => Wanted::Keep,
+                Err(error) => broken(channel, id, &error),
+            };
+            self.wanted.insert(key, wanted);
+        }
+        Ok(())
+    }
+
+    /// Folders of channels that no plugin claims.
+    fn unclaimed(&mut self, accounts: &Accounts, known: Vec<ChannelId>) {
+        let unclaimed = match accounts.unclaimed(&known) {
+            Ok(unclaimed) => unclaimed,
+            Err(error) => return self.fault("channels", error.to_string(), None),
+        };
+        for id in unclaimed {
+            let error = "no plugin for this channel is loaded".to_owned();
+            self.unserved_channel(accounts, &id, error, "see `scv plugins list`");
+        }
+    }
+
+    fn unserved_channel(&mut self, accounts: &Accounts, id: &ChannelId, error: String, hint: &str) {
+        self.fault(id.as_str(), error, Some(hint));
+        // A folder that cannot be listed adds nothing to the fault that is there already.
+        for account in accounts.discover(id).unwrap_or_default() {
+            let snapshot = accounts.snapshot(id, &account);
+            let enabled = !matches!(snapshot, Ok(Some(s)) if !s.settings.enabled);
+            let wanted = Wanted::Be {
+                revision: format!("unserved, enabled: {enabled}"),
+                what: Mode::Orphan { enabled },
+            };
+            self.wanted.insert(key(id, &account), wanted);
+        }
+    }
+}
+
+fn broken(channel: &LoadedChannel, id: &ChannelId, error: &AccountsError) -> Wanted<Mode> {
+    let error = error.to_string().replace("<channel>", id.as_str());
+    Wanted::Be {
+        revision: error.clone(),
+        what: Mode::Broken { channel: Box::new(channel.clone()), error },
+    }
+}
+
+fn key(channel: &ChannelId, account: &AccountName) -> Key {
+    Key { channel: channel.to_string(), account: account.to_string() }
+}

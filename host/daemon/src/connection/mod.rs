@@ -1,0 +1,246 @@
+//! One client's connection: lines in, the handshake's rules, one session, frames out.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::VecDeque, io, ops::ControlFlow, sync::Arc, time::Duration};
+
+use scv_agent::{Agent, Outbox, OutboxError, OutboxLimits, OutboxReader, Session, SessionOptions};
+use scv_protocol::{
+    ClientInfo, ClientMessage, ControlCommand, ErrorCode, ServerEvent, SessionStart,
+    codec::{self, Line, LineDecoder},
+    limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, MAX_CLIENT_FRAME_BYTES},
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf},
+    task::JoinHandle,
+};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker},
+};
+
+use crate::{components::Components, limits::READ_BUFFER_BYTES};
+use rules::{Action, Stage};
+
+/// What every connection of a server shares.
+pub(crate) struct Server {
+    /// Starts sessions.
+    pub(crate) agent: Arc<Agent>,
+    /// What `daemon.control` manages; none where that is not served.
+    pub(crate) components: Option<Arc<Components>>,
+    /// Everything that connections spawn, to be joined at the end.
+    pub(crate) tasks: TaskTracker,
+}
+
+/// The server's name and version, as `initialized` gives them.
+fn server_info() -> ClientInfo {
+    ClientInfo { name: "scv".into(), version: env!("CARGO_PKG_VERSION").into() }
+}
+
+/// Serves one client until it goes, breaks a rule that ends connections, or `stop` fires.
+pub(crate) async fn serve<S>(server: Arc<Server>, stream: S, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+{
+    let (reader, writer) = tokio::io::split(stream);
+    let (outbox, frames) = Outbox::channel(OutboxLimits {
+        max_frame_bytes: server.agent.config().max_server_frame_bytes,
+        ..OutboxLimits::default()
+    });
+    let writer = server.tasks.spawn(write(writer, frames));
+    let mut connection = Connection {
+        server,
+        outbox,
+        stage: Stage::New,
+        session: None,
+        control: None,
+        stop: stop.child_token(),
+    };
+    let mut writer = AbortOnDropHandle::new(writer);
+    connection.run(reader, &mut writer).await;
+    connection.finish(writer).await;
+}
+
+/// Writes what is ready, several frames at once when there are several.
+async fn write(mut stream: impl AsyncWrite + Unpin, mut frames: OutboxReader) -> io::Result<()> {
+    while let Some(ready) = frames.next().await {
+        stream.write_all(ready.bytes()).await?;
+        stream.flush().await?;
+    }
+    stream.shutdown().await
+}
+
+struct Connection {
+    server: Arc<Server>,
+    outbox: Outbox,
+    stage: Stage,
+    session: Option<Session>,
+    /// The one `daemon.control` under way. It goes on when the client leaves: a change that
+    /// has begun is finished.
+    control: Option<JoinHandle<()>>,
+    /// Ends this connection alone.
+    stop: CancellationToken,
+}
+
+/// Why the loop woke up.
+enum Wake {
+    Read(io::Result<usize>),
+    Line(ControlFlow<()>),
+    WriterEnded,
+    Stop,
+}
+
+impl Connection {
+    async fn run<R: AsyncRead>(
+        &mut self,
+        mut reader: ReadHalf<R>,
+        writer: &mut AbortOnDropHandle<io::Result<()>>,
+    ) {
+        let mut decoder = LineDecoder::new(MAX_CLIENT_FRAME_BYTES);
+        let mut lines = VecDeque::new();
+        let mut buffer = vec![0; READ_BUFFER_BYTES];
+        let stop = self.stop.clone();
+        loop {
+            let wake = match lines.pop_front() {
+                Some(line) => tokio::select! {
+                    flow = self.line(line) => Wake::Line(flow),
+                    () = stop.cancelled() => Wake::Stop,
+                },
+                None => tokio::select! {
+                    read = reader.read(&mut buffer) => Wake::Read(read),
+                    _ = &mut *writer => Wake::WriterEnded,
+                    () = stop.cancelled() => Wake::Stop,
+                },
+            };
+            match wake {
+                Wake::Line(ControlFlow::Continue(())) => {}
+                Wake::Read(Ok(count)) if count > 0 => {
+                    decoder.push(&buffer[..count], |line| lines.push_back(line));
+                }
+                Wake::Read(_) | Wake::Line(_) | Wake::WriterEnded | Wake::Stop => return,
+            }
+        }
+    }
+
+    /// Ends the session and lets the writer finish, both within their grace.
+    async fn finish(self, mut writer: AbortOnDropHandle<io::Result<()>>) {
+        if let Some(session) = self.session {
+            session.close().await;
+        }
+        self.outbox.close();
+        let grace = Duration::from_millis(CLEANUP_GRACE_MS);
+        if tokio::time::timeout(grace, &mut writer).await.is_err() {
+            writer.abort();
+            let _ = writer.await;
+        }
+    }
+
+    async fn line(&mut self, line: Line) -> ControlFlow<()> {
+        let Line::Complete(line) = line else {
+            return self.answer(codec::line_too_long(MAX_CLIENT_FRAME_BYTES)).await;
+        };
+        if line.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        match ClientMessage::decode(&line) {
+            Ok(message) => self.act(self.stage.action(message)).await,
+            Err(error) => {
+                let message = error.message;
+                let event = ServerEvent::error(error.request_id, error.code, message);
+                self.answer(event).await
+            }
+        }
+    }
+
+    async fn act(&mut self, action: Action) -> ControlFlow<()> {
+        match action {
+            Action::Answer(event) => self.answer(event).await,
+            Action::Close(event) => {
+                let _ = self.answer(event).await;
+                ControlFlow::Break(())
+            }
+            Action::Greet { request_id, version } => {
+                self.stage = Stage::Ready { version };
+                let event = ServerEvent::Initialized {
+                    request_id,
+                    protocol_version: version,
+                    server: server_info(),
+                };
+                self.answer(event).await
+            }
+            Action::Control { request_id, command, version } => {
+                self.manage(request_id, command, version).await
+            }
+            Action::Start { start, version } => self.start(start, version).await,
+            Action::Submit(message) => self.submit(message).await,
+        }
+    }
+
+    /// Runs a command beside the session, one at a time.
+    async fn manage(
+        &mut self,
+        request_id: String,
+        command: ControlCommand,
+        version: u32,
+    ) -> ControlFlow<()> {
+        let Some(components) = self.server.components.clone() else {
+            let text = "components are managed over the daemon's socket only";
+            let event = ServerEvent::error(Some(request_id), ErrorCode::Unsupported, text);
+            return self.answer(event).await;
+        };
+        if let Some(earlier) = self.control.take() {
+            let _ = earlier.await;
+        }
+        let (outbox, stop) = (self.outbox.clone(), self.stop.clone());
+        self.control = Some(self.server.tasks.spawn(async move {
+            let event = match components.control(command, version).await {
+                Ok(status) => ServerEvent::DaemonStatus { request_id, status },
+                Err(error) => ServerEvent::error(Some(request_id), error.code, error.message),
+            };
+            if send(&outbox, &event).await.is_break() {
+                stop.cancel();
+            }
+        }));
+        ControlFlow::Continue(())
+    }
+
+    async fn start(&mut self, start: SessionStart, version: u32) -> ControlFlow<()> {
+        let request_id = start.request_id.clone();
+        let options = SessionOptions { protocol_version: version, outbox: self.outbox.clone() };
+        match self.server.agent.start_session(start, options).await {
+            Ok(session) => {
+                self.session = Some(session);
+                self.stage = Stage::Session { version };
+                ControlFlow::Continue(())
+            }
+            Err(error) => self.answer(error.event(request_id)).await,
+        }
+    }
+
+    async fn submit(&self, message: ClientMessage) -> ControlFlow<()> {
+        match &self.session {
+            // The session answers every message, wrong ones too.
+            Some(session) if session.submit(message).await.is_ok() => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+
+    async fn answer(&self, event: ServerEvent) -> ControlFlow<()> {
+        send(&self.outbox, &event).await
+    }
+}
+
+/// Sends what belongs to no turn; a client that does not read for 3 s loses its connection.
+async fn send(outbox: &Outbox, event: &ServerEvent) -> ControlFlow<()> {
+    let limit = Duration::from_millis(BACKPRESSURE_MS);
+    match outbox.send_within(event, limit).await {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(OutboxError::TooLarge { limit }) => {
+            tracing::error!(limit, "an answer was too large for a frame and was dropped");
+            ControlFlow::Continue(())
+        }
+        Err(OutboxError::Closed | OutboxError::Backpressure) => ControlFlow::Break(()),
+    }
+}

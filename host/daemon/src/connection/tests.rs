@@ -1,0 +1,213 @@
+//! The rules of a connection, as a client sees them line by line.
+
+use std::time::Duration;
+
+use scv_agent::AgentConfig;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream, Lines, WriteHalf};
+
+use super::*;
+
+/// A client without manners: it writes what it likes.
+struct Raw {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    serve: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl Raw {
+    fn connect() -> Self {
+        let server = Arc::new(Server {
+            agent: Agent::new(AgentConfig::default()).unwrap(),
+            components: None,
+            tasks: TaskTracker::new(),
+        });
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let stop = CancellationToken::new();
+        let serve = tokio::spawn(serve(server, theirs, stop.clone()));
+        let (reader, writer) = tokio::io::split(ours);
+        Self { lines: BufReader::new(reader).lines(), writer, serve, stop }
+    }
+
+    async fn initialized(version: u32) -> Self {
+        let mut raw = Self::connect();
+        let answer = raw.ask(&hello(version)).await;
+        assert_eq!(answer["protocol_version"], version);
+        raw
+    }
+
+    async fn write(&mut self, line: &str) {
+        self.writer.write_all(line.as_bytes()).await.unwrap();
+        self.writer.write_all(b"\n").await.unwrap();
+    }
+
+    async fn read(&mut self) -> Option<Value> {
+        let line = self.lines.next_line().await.unwrap()?;
+        Some(serde_json::from_str(&line).unwrap())
+    }
+
+    async fn ask(&mut self, message: &Value) -> Value {
+        self.ask_line(&message.to_string()).await
+    }
+
+    async fn ask_line(&mut self, line: &str) -> Value {
+        self.write(line).await;
+        self.read().await.expect("an answer")
+    }
+
+    /// The error's code, after checking that the connection goes on.
+    async fn refused(&mut self, message: &Value) -> String {
+        let answer = self.ask(message).await;
+        assert_eq!(answer["type"], "error", "{answer}");
+        assert_eq!(answer["fatal"], false, "{answer}");
+        assert_eq!(answer["request_id"], message["request_id"], "{answer}");
+        answer["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Opens a session and gives its id.
+    async fn session(&mut self) -> Value {
+        let cwd = std::env::temp_dir();
+        let start = json!({"type": "session.start", "request_id": "s", "cwd": cwd});
+        let started = self.ask(&start).await;
+        assert_eq!(started["type"], "session.started", "{started}");
+        assert_eq!(self.read().await.unwrap()["type"], "queue.snapshot");
+        started["session_id"].clone()
+    }
+}
+
+fn hello(version: u32) -> Value {
+    json!({"type": "initialize", "request_id": "h", "protocol_version": version,
+           "client": {"name": "test", "version": "0"}})
+}
+
+fn start() -> Value {
+    json!({"type": "session.start", "request_id": "2", "cwd": "/"})
+}
+
+#[tokio::test]
+async fn nothing_goes_before_initialize() {
+    let mut raw = Raw::connect();
+    let status =
+        json!({"type": "daemon.control", "request_id": "1", "command": {"action": "status"}});
+    assert_eq!(raw.refused(&status).await, "not_initialized");
+    assert_eq!(raw.refused(&start()).await, "not_initialized");
+    assert_eq!(raw.ask(&hello(3)).await["type"], "initialized");
+    assert_eq!(raw.refused(&hello(3)).await, "invalid_request");
+}
+
+#[tokio::test]
+async fn both_versions_are_served_and_no_other() {
+    for version in [2, 3] {
+        Raw::initialized(version).await;
+    }
+    for version in [0, 1, 4] {
+        let mut raw = Raw::connect();
+        let answer = raw.ask(&hello(version)).await;
+        assert_eq!(answer["code"], "version_mismatch");
+        assert_eq!(answer["fatal"], true);
+        assert_eq!(raw.read().await, None, "no event follows a fatal one");
+        raw.serve.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn lines_that_are_no_messages() {
+    let mut raw = Raw::initialized(3).await;
+    for line in ["nonsense", "[1]", "\"text\"", "{\"type\":\"turn.start\"", "{\"a\":1}x"] {
+        let answer = raw.ask_line(line).await;
+        assert_eq!(answer["code"], "invalid_json", "{line}");
+        assert_eq!(answer["fatal"], false);
+    }
+    let unknown = json!({"type": "teleport", "request_id": "7"});
+    assert_eq!(raw.refused(&unknown).await, "invalid_request");
+    let incomplete = json!({"type": "turn.start", "request_id": "8"});
+    assert_eq!(raw.refused(&incomplete).await, "invalid_request");
+    let extra = json!({"type": "session.attach", "request_id": "9", "unheard_of": true});
+    assert_eq!(raw.refused(&extra).await, "unsupported");
+}
+
+#[tokio::test]
+async fn an_endless_line_is_refused_before_it_ends() {
+    let mut raw = Raw::initialized(3).await;
+    let chunk = vec![b'x'; 64 * 1024];
+    for _ in 0..=MAX_CLIENT_FRAME_BYTES / chunk.len() {
+        raw.writer.write_all(&chunk).await.unwrap();
+    }
+    let answer = raw.read().await.unwrap();
+    assert_eq!(answer["code"], "invalid_request");
+    raw.write("still the same line").await;
+    let attach = json!({"type": "session.attach", "request_id": "1"});
+    assert_eq!(raw.refused(&attach).await, "unsupported", "the next line counts again");
+}
+
+#[tokio::test]
+async fn one_session_a_connection() {
+    let mut raw = Raw::initialized(3).await;
+    let turn = json!({"type": "turn.start", "request_id": "1", "session_id": "x", "prompt": "p"});
+    assert_eq!(raw.refused(&turn).await, "session_not_found");
+    let relative = json!({"type": "session.start", "request_id": "1", "cwd": "here"});
+    assert_eq!(raw.refused(&relative).await, "invalid_request");
+    raw.session().await;
+    assert_eq!(raw.refused(&start()).await, "invalid_request");
+    assert_eq!(raw.refused(&turn).await, "session_not_found");
+}
+
+#[tokio::test]
+async fn a_turn_over_the_whole_connection() {
+    let mut raw = Raw::initialized(3).await;
+    let session = raw.session().await;
+    let turn =
+        json!({"type": "turn.start", "request_id": "t", "session_id": session, "prompt": "hi"});
+    raw.write(&turn.to_string()).await;
+    let mut kinds = Vec::new();
+    loop {
+        let event = raw.read().await.unwrap();
+        let kind = event["type"].as_str().unwrap().to_owned();
+        if kind == "assistant.completed" {
+            assert!(event["content"].as_str().unwrap().ends_with("hi"));
+        }
+        kinds.push(kind.clone());
+        if kind == "turn.completed" {
+            break;
+        }
+    }
+    assert_eq!(kinds.first().unwrap(), "turn.started");
+}
+
+#[tokio::test]
+async fn components_are_not_managed_in_process() {
+    let mut raw = Raw::initialized(3).await;
+    let status =
+        json!({"type": "daemon.control", "request_id": "1", "command": {"action": "status"}});
+    assert_eq!(raw.refused(&status).await, "unsupported");
+}
+
+#[tokio::test]
+async fn it_ends_when_the_client_goes_and_when_the_server_stops() {
+    let mut raw = Raw::initialized(3).await;
+    raw.session().await;
+    let Raw { lines, writer, serve, .. } = raw;
+    drop((lines, writer));
+    serve.await.unwrap();
+
+    let mut raw = Raw::initialized(3).await;
+    raw.session().await;
+    raw.stop.cancel();
+    assert_eq!(raw.read().await, None);
+    raw.serve.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_loses_its_connection() {
+    let Raw { lines, mut writer, mut serve, stop } = Raw::connect();
+    let flood = async { while writer.write_all(b"nonsense\n").await.is_ok() {} };
+    let began = tokio::time::Instant::now();
+    tokio::select! {
+        () = flood => {}
+        ended = &mut serve => ended.unwrap(),
+    }
+    assert!(began.elapsed() >= Duration::from_millis(BACKPRESSURE_MS));
+    assert!(began.elapsed() <= Duration::from_millis(BACKPRESSURE_MS + 2 * CLEANUP_GRACE_MS));
+    drop((lines, stop));
+}

@@ -1,0 +1,172 @@
+//! `daemon.control`: what each command does, and how its failures are told.
+
+use std::sync::Arc;
+
+use scv_bridge::{AccountName, AccountsError, ChannelId, SettingsChange, accounts::retry_busy};
+use scv_plugin_host::LoadedChannel;
+use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode, PluginInfo};
+
+use crate::{
+    components::{Components, Key},
+    plugins::plugin_info,
+    version_2,
+};
+
+/// Why a command failed; the text is safe to show anywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ControlError {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+}
+
+/// An account that a command names.
+struct Target {
+    channel: ChannelId,
+    account: AccountName,
+    /// The channel, when a loaded plugin serves it.
+    loaded: Option<LoadedChannel>,
+}
+
+impl Components {
+    /// Runs one command and answers with the status after it, as `version` shows it.
+    pub(crate) async fn control(
+        self: &Arc<Self>,
+        command: ControlCommand,
+        version: u32,
+    ) -> Result<DaemonStatus, ControlError> {
+        if command == ControlCommand::Status {
+            return Ok(self.view(None, version));
+        }
+        let complete = self.until_complete().await;
+        let channels = self.parts.plugins.channels();
+        let command =
+            command.modern(|prefix| version_2::channel_of(&channels, prefix)).ok_or_else(|| {
+                component("no loaded plugin serves this command's channel; see `scv plugins list`")
+            })?;
+        let mut plugins = None;
+        match command {
+            ControlCommand::Reload => self.reload(complete).await,
+            ControlCommand::Plugins => {
+                let reports = self.parts.plugins.reports();
+                plugins = Some(reports.iter().map(plugin_info).collect());
+            }
+            ControlCommand::ChannelSet {
+                channel,
+                account,
+                enabled,
+                workspace,
+                remote_tools,
+                senders,
+            } => {
+                let change =
+                    SettingsChange { enabled: Some(enabled), workspace, remote_tools, senders };
+                self.set(self.target(&channel, &account)?, change).await?;
+            }
+            ControlCommand::ChannelLogout { channel, account } => {
+                self.logout(self.target(&channel, &account)?).await?;
+            }
+            ControlCommand::Logs { .. } => return Err(unsupported("logs")),
+            _ => return Err(unsupported("delegations")),
+        }
+        Ok(self.view(plugins, version))
+    }
+
+    fn view(&self, plugins: Option<Vec<PluginInfo>>, version: u32) -> DaemonStatus {
+        let status = DaemonStatus { plugins, ..self.status() };
+        version_2::view(status, &self.parts.plugins.channels(), version)
+    }
+
+    async fn reload(self: &Arc<Self>, complete: bool) {
+        if !self.parts.no_plugins && complete {
+            self.parts.plugins.rescan().await;
+        }
+        let changing = self.change().await;
+        changing.poke();
+        changing.reconcile().await;
+    }
+
+    async fn set(
+        self: &Arc<Self>,
+        target: Target,
+        settings: SettingsChange,
+    ) -> Result<(), ControlError> {
+        if settings.enabled == Some(true) && target.loaded.is_none() {
+            return Err(component("no plugin for this channel is loaded; see `scv plugins list`"));
+        }
+        let accounts = &self.parts.accounts;
+        let Target { channel, account, .. } = &target;
+        let changing = self.change().await;
+        retry_busy(|| accounts.set(channel, account, settings.clone()))
+            .await
+            .map_err(|error| target.refusal(&error))?;
+        // A bridge that is just saving would make reconciliation wait for its next pass, so
+        // one that must be replaced is stopped here.
+        let now = retry_busy(|| accounts.snapshot(channel, account)).await;
+        let now = now.ok().flatten().map(|snapshot| snapshot.revision);
+        if now != changing.revision(&target.key()) {
+            changing.stop(&[target.key()]).await;
+        }
+        changing.poke();
+        changing.reconcile().await;
+        Ok(())
+    }
+
+    async fn logout(self: &Arc<Self>, target: Target) -> Result<(), ControlError> {
+        let accounts = &self.parts.accounts;
+        let Target { channel, account, .. } = &target;
+        let off = SettingsChange { enabled: Some(false), ..SettingsChange::default() };
+        let changing = self.change().await;
+        match retry_busy(|| accounts.set(channel, account, off.clone())).await {
+            Ok(_) => {}
+            // What is half removed or cannot be read must still be removable.
+            Err(AccountsError::NotSignedIn | AccountsError::Damaged { .. }) => {}
+            Err(error) => return Err(target.refusal(&error)),
+        }
+        changing.stop(&[target.key()]).await;
+        let removed = retry_busy(|| accounts.logout(channel, account)).await;
+        changing.poke();
+        changing.reconcile().await;
+        removed.map_err(|error| target.refusal(&error))
+    }
+
+    /// Finds the account that a command names: a channel with a plugin, or a folder without.
+    fn target(&self, channel: &str, account: &str) -> Result<Target, ControlError> {
+        let account = AccountName::new(account).map_err(|error| ControlError {
+            code: ErrorCode::InvalidRequest,
+            message: error.to_string(),
+        })?;
+        let loaded = self.parts.plugins.find_channel(channel);
+        let name = loaded.as_ref().map_or(channel, |found| &found.manifest.id);
+        let unknown = || component("there is no such channel; see `scv plugins list`");
+        let id = ChannelId::new(name).map_err(|_| unknown())?;
+        if loaded.is_none() {
+            let folders = self.parts.accounts.unclaimed(&[]);
+            if !folders.is_ok_and(|folders| folders.contains(&id)) {
+                return Err(unknown());
+            }
+        }
+        Ok(Target { channel: id, account, loaded })
+    }
+}
+
+impl Target {
+    fn key(&self) -> Key {
+        Key { channel: self.channel.to_string(), account: self.account.to_string() }
+    }
+
+    fn refusal(&self, error: &AccountsError) -> ControlError {
+        let text = error.to_string();
+        component(text.replace("<channel>", self.channel.as_str()))
+    }
+}
+
+fn component(message: impl Into<String>) -> ControlError {
+    ControlError { code: ErrorCode::ComponentError, message: message.into() }
+}
+
+fn unsupported(what: &str) -> ControlError {
+    ControlError {
+        code: ErrorCode::Unsupported,
+        message: format!("this release does not serve {what} yet"),
+    }
+}

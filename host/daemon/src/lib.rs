@@ -1,0 +1,33 @@
+//! The scv daemon: one home, one socket, its clients' connections, and the chat accounts that
+//! it supervises.
+//!
+//! - [`Daemon::run`]: the whole of it, from the lock on the home to its release.
+//! - [`InProcess`]: the same connections without a socket, for one command or for the bridge.
+//! - [`Config`]: the layers of configuration, checked.
+//!
+//! It knows no platform: what a channel needs comes from its plugin's manifest.
+
+pub mod limits;
+
+mod components;
+mod config;
+mod connection;
+mod control;
+mod error;
+mod home;
+mod import;
+mod in_process;
+mod lock;
+mod plugins;
+mod server;
+mod socket;
+mod version_2;
+
+pub use config::{ApprovalPolicy, Config, ConfigError, ConfigSources, Overrides, PluginsConfig};
+pub use error::DaemonError;
+pub use home::prepare_home;
+pub use import::import_single_file;
+pub use in_process::InProcess;
+pub use plugins::{plugin_info, plugin_options};
+pub use server::{Daemon, DaemonOptions};
+pub use socket::socket_path;

@@ -1,0 +1,43 @@
+//! Every limit of this room. Those of the wire stand in `scv_protocol::limits`.
+
+/// The longest path a Unix socket can have on Linux: `sun_path` without its NUL (Linux 6, 2026-11-30).
+pub const MAX_SOCKET_PATH_BYTES: usize = 107;
+/// How often saved accounts are compared with what runs.
+pub const RECONCILE_MS: u64 = 2_000;
+/// The first wait before a failed account starts again.
+pub const BACKOFF_MIN_MS: u64 = 1_000;
+/// The longest wait before a failed account starts again.
+pub const BACKOFF_MAX_MS: u64 = 60_000;
+/// A run with contact that lasted this long forgets earlier failures.
+pub const HEALTHY_RUN_MS: u64 = 60_000;
+/// The first wait before a signed-out account asks its platform again.
+pub const SIGNED_OUT_MIN_MS: u64 = 30_000;
+/// The longest wait before a signed-out account asks its platform again.
+pub const SIGNED_OUT_MAX_MS: u64 = 600_000;
+/// How long an account may take to stop before its task is aborted.
+pub const ACCOUNT_STOP_MS: u64 = 10_000;
+/// How long the plugins may take to shut down, all together.
+pub const PLUGIN_SHUTDOWN_MS: u64 = 3_000;
+/// How long a command waits for plugins that are still being looked for.
+pub const PLUGINS_WAIT_MS: u64 = 10_000;
+/// How long connections may take to end once the daemon stops: their own grace, and a margin.
+pub const CONNECTIONS_STOP_MS: u64 = 8_000;
+/// Clients that may be connected at once.
+pub const MAX_CONNECTIONS_COUNT: usize = 256;
+/// How long accepting pauses after an error, which is usually a lack of file descriptors.
+pub const ACCEPT_PAUSE_MS: u64 = 100;
+/// What one read takes from a client.
+pub const READ_BUFFER_BYTES: usize = 16 * 1024;
+/// The pipe of an in-process connection.
+pub const IN_PROCESS_PIPE_BYTES: usize = 64 * 1024;
+/// A configuration file.
+pub const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// Added to the tools' ceiling for a turn of an account's owner.
+pub const OWNER_TURN_MARGIN_SECONDS: u64 = 300;
+/// A turn of an account's owner may last at least this long.
+pub const OWNER_TURN_MIN_SECONDS: u64 = 1_800;
+
+const _: () = assert!(BACKOFF_MIN_MS <= BACKOFF_MAX_MS);
+const _: () = assert!(SIGNED_OUT_MIN_MS <= SIGNED_OUT_MAX_MS);
+const _: () = assert!(CONNECTIONS_STOP_MS > 2 * scv_protocol::limits::CLEANUP_GRACE_MS);
+const _: () = assert!(PLUGINS_WAIT_MS < scv_protocol::limits::CONTROL_TIMEOUT_MS);

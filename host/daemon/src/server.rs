@@ -1,0 +1,155 @@
+//! The daemon from start to end: home, lock, socket, connections, components, and their end.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use scv_agent::Agent;
+use scv_bridge::{Accounts, Home, fs::FileSystem};
+use scv_plugin_host::{PluginHost, SearchPath};
+use scv_protocol::ClientInfo;
+use tokio::{net::UnixStream, sync::Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    Config, DaemonError, InProcess,
+    components::{Components, Parts},
+    connection::{self, Server},
+    home::prepare_home,
+    limits::{
+        ACCEPT_PAUSE_MS, CONNECTIONS_STOP_MS, MAX_CONNECTIONS_COUNT, OWNER_TURN_MARGIN_SECONDS,
+        OWNER_TURN_MIN_SECONDS,
+    },
+    lock::InstanceLock,
+    plugins::plugin_options,
+    socket::Socket,
+};
+
+/// What a daemon is started with.
+pub struct DaemonOptions {
+    /// `$SCV_HOME`, absolute.
+    pub home: PathBuf,
+    /// For accounts that name no workspace.
+    pub workspace: PathBuf,
+    /// Checked configuration.
+    pub config: Config,
+    /// Where plugins are looked for.
+    pub search: SearchPath,
+    /// Load none: every account stays off.
+    pub no_plugins: bool,
+    /// What accounts and their state are written through.
+    pub fs: Arc<dyn FileSystem>,
+}
+
+/// The daemon.
+pub struct Daemon {
+    socket: Socket,
+    server: Arc<Server>,
+    components: Arc<Components>,
+    tasks: TaskTracker,
+    /// Ends connections; accounts end before, because theirs are among them.
+    hang_up: CancellationToken,
+}
+
+impl Daemon {
+    /// Serves until `shutdown` fires, then stops everything within a bounded time and removes
+    /// the socket.
+    ///
+    /// # Errors
+    /// [`DaemonError`] when it cannot start.
+    pub async fn run(
+        options: DaemonOptions,
+        shutdown: CancellationToken,
+    ) -> Result<(), DaemonError> {
+        let daemon = Self::start(options)?;
+        let watch = Arc::clone(&daemon.components).watch(shutdown.clone());
+        let watch = daemon.tasks.spawn(watch);
+        daemon.accept(&shutdown).await;
+        // Its last pass must not start what is about to be stopped.
+        let _ = watch.await;
+        daemon.stop().await;
+        Ok(())
+    }
+
+    fn start(options: DaemonOptions) -> Result<Self, DaemonError> {
+        let workspace = options.workspace;
+        let workspace = match workspace.canonicalize() {
+            Ok(folder) if folder.is_dir() => folder,
+            _ => return Err(DaemonError::Workspace { path: workspace }),
+        };
+        let max_timeout = options.config.agent.tools.max_timeout;
+        let agent = Agent::new(options.config.agent)
+            .map_err(|error| DaemonError::Agent(error.to_string()))?;
+        prepare_home(&options.home)?;
+        let lock = InstanceLock::acquire(&options.home)?;
+        let socket = Socket::bind(&options.home, lock)?;
+
+        let (tasks, hang_up) = (TaskTracker::new(), CancellationToken::new());
+        let bridge =
+            ClientInfo { name: "scv-bridge".into(), version: env!("CARGO_PKG_VERSION").into() };
+        let dialer = InProcess::new(Arc::clone(&agent), bridge, tasks.clone(), hang_up.clone());
+        let plugins = plugin_options(&options.home, options.search, &options.config.plugins);
+        let components = Components::new(Parts {
+            accounts: Arc::new(Accounts::new(Home::new(options.home), options.fs)),
+            plugins: PluginHost::new(plugins),
+            no_plugins: options.no_plugins,
+            dialer: Arc::new(dialer),
+            workspace,
+            owner_turn_limit: owner_turn_limit(max_timeout),
+            tasks: tasks.clone(),
+        });
+        let server = Arc::new(Server {
+            agent,
+            components: Some(Arc::clone(&components)),
+            tasks: tasks.clone(),
+        });
+        tracing::info!(pid = std::process::id(), "scv {} is ready", env!("CARGO_PKG_VERSION"));
+        Ok(Self { socket, server, components, tasks, hang_up })
+    }
+
+    /// Takes clients until `shutdown`.
+    async fn accept(&self, shutdown: &CancellationToken) {
+        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS_COUNT));
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.socket.accept() => accepted,
+                () = shutdown.cancelled() => return,
+            };
+            match accepted {
+                Ok(stream) => self.serve(stream, &room),
+                Err(error) => {
+                    tracing::warn!(%error, "a client could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                }
+            }
+        }
+    }
+
+    fn serve(&self, stream: UnixStream, room: &Arc<Semaphore>) {
+        let Ok(place) = Arc::clone(room).try_acquire_owned() else {
+            tracing::warn!(MAX_CONNECTIONS_COUNT, "too many clients; one was sent away");
+            return;
+        };
+        let serve = connection::serve(Arc::clone(&self.server), stream, self.hang_up.clone());
+        self.tasks.spawn(async move {
+            serve.await;
+            drop(place);
+        });
+    }
+
+    /// Accounts, plugins, connections, and then the socket and the lock.
+    async fn stop(self) {
+        self.components.shutdown().await;
+        self.hang_up.cancel();
+        self.tasks.close();
+        let limit = Duration::from_millis(CONNECTIONS_STOP_MS);
+        if tokio::time::timeout(limit, self.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.tasks.len(), "some connections did not end in time");
+        }
+        drop(self.socket);
+        tracing::info!("stopped");
+    }
+}
+
+fn owner_turn_limit(max_timeout: Duration) -> Duration {
+    let margin = Duration::from_secs(OWNER_TURN_MARGIN_SECONDS);
+    (max_timeout + margin).max(Duration::from_secs(OWNER_TURN_MIN_SECONDS))
+}
