@@ -1,0 +1,225 @@
+//! What the model can do: a closed set of tools, planned by pure code, run by the shell.
+
+mod bash;
+mod definitions;
+mod environment;
+mod group;
+mod output;
+mod read;
+mod secrecy;
+
+use std::{path::PathBuf, sync::Arc};
+
+use cap_std::fs::Dir;
+use scv_protocol::{Risk, ToolError};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::{ApprovalPolicy, Secret, ToolsConfig},
+    limits::MAX_SUMMARY_CHARS_COUNT,
+};
+
+pub(crate) use definitions::{Definition, definitions};
+
+/// Which tools a session has, and when a person is asked. Pure.
+#[derive(Debug, Clone)]
+pub(crate) struct Toolbox {
+    pub(crate) enabled: bool,
+    pub(crate) config: ToolsConfig,
+}
+
+/// A call whose arguments are understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Call {
+    Read(read::ReadCall),
+    Bash(bash::BashCall),
+}
+
+/// What a call will do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) call: Call,
+    pub(crate) risk: Risk,
+    /// One line for people.
+    pub(crate) summary: String,
+}
+
+/// Why a call cannot run; the model reads it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) error: ToolError,
+    pub(crate) message: String,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolOutcome {
+    /// What the model reads; never empty, printable, within its limit.
+    pub(crate) output: String,
+    pub(crate) truncated: bool,
+    /// None when the call did what was asked.
+    pub(crate) error: Option<ToolError>,
+}
+
+/// What running tools share in one session.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    /// The workspace; nothing is opened but through it.
+    pub(crate) dir: Dir,
+    /// The same folder by name, for processes.
+    pub(crate) cwd: PathBuf,
+    pub(crate) config: ToolsConfig,
+    /// Values that no process may inherit.
+    pub(crate) secrets: Vec<Secret>,
+}
+
+impl Toolbox {
+    /// What is offered to the model.
+    pub(crate) fn definitions(&self) -> &'static [Definition] {
+        if self.enabled { definitions() } else { &[] }
+    }
+
+    /// What the offer takes in a request, in bytes.
+    pub(crate) fn definitions_len_bytes(&self) -> usize {
+        let texts = self.definitions().iter().map(|tool| {
+            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
+        });
+        texts.sum()
+    }
+
+    /// Understands a call, or says why it cannot run.
+    pub(crate) fn plan(&self, name: &str, arguments: &Value) -> Result<Plan, Refusal> {
+        if !self.enabled {
+            let text = "tools are turned off in this conversation; answer without them";
+            return Err(Refusal::new(ToolError::Unavailable, text));
+        }
+        match name {
+            "read" => read::plan(arguments),
+            "bash" => bash::plan(arguments, &self.config),
+            _ => Err(Refusal::new(
+                ToolError::UnknownTool,
+                "there is no such tool; use one of those that are offered",
+            )),
+        }
+    }
+
+    /// Whether a person must approve.
+    pub(crate) fn needs_approval(&self, risk: Risk) -> bool {
+        match self.config.approval_policy {
+            ApprovalPolicy::Always => true,
+            ApprovalPolicy::Never => false,
+            ApprovalPolicy::OnRisk => risk != Risk::ReadOnly,
+        }
+    }
+}
+
+/// Runs a call to its end. A cancelled one still ends what it began, in bounded time; dropping
+/// the future kills it.
+pub(crate) async fn run(
+    call: Call,
+    workshop: Arc<Workshop>,
+    cancel: CancellationToken,
+) -> ToolOutcome {
+    match call {
+        Call::Read(call) => read::run(call, workshop).await,
+        Call::Bash(call) => bash::run(&call, &workshop, &cancel).await,
+    }
+}
+
+impl Refusal {
+    fn new(error: ToolError, message: impl Into<String>) -> Self {
+        Self { error, message: message.into() }
+    }
+
+    fn arguments(message: impl Into<String>) -> Self {
+        Self::new(ToolError::InvalidArguments, message)
+    }
+}
+
+impl From<Refusal> for ToolOutcome {
+    fn from(refusal: Refusal) -> Self {
+        Self { output: refusal.message, truncated: false, error: Some(refusal.error) }
+    }
+}
+
+impl ToolOutcome {
+    pub(crate) fn failed(error: ToolError, output: impl Into<String>) -> Self {
+        Self { output: output.into(), truncated: false, error: Some(error) }
+    }
+
+    pub(crate) fn denied() -> Self {
+        Self::failed(ToolError::Denied, "the person in charge denied this call; it did not run")
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self::failed(ToolError::Cancelled, "the turn was cancelled; this call did not run")
+    }
+}
+
+/// Understands arguments as a shape.
+fn parse<T: serde::de::DeserializeOwned>(arguments: &Value) -> Result<T, Refusal> {
+    T::deserialize(arguments)
+        .map_err(|error| Refusal::arguments(format!("the arguments are wrong: {error}")))
+}
+
+/// One bounded line for people, of text that a model wrote.
+fn summary(verb: &str, text: &str) -> String {
+    let mut chars = text.chars().map(output::visible);
+    let mut line: String = chars.by_ref().take(MAX_SUMMARY_CHARS_COUNT).collect();
+    if chars.next().is_some() {
+        line.push('…');
+    }
+    format!("{verb}: {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn toolbox(policy: ApprovalPolicy) -> Toolbox {
+        let config = ToolsConfig { approval_policy: policy, ..ToolsConfig::default() };
+        Toolbox { enabled: true, config }
+    }
+
+    #[test]
+    fn without_tools_none_is_offered_and_none_runs() {
+        let toolbox = Toolbox { enabled: false, config: ToolsConfig::default() };
+        assert!(toolbox.definitions().is_empty());
+        let refusal = toolbox.plan("read", &json!({"path": "a"})).expect_err("off");
+        assert_eq!(refusal.error, ToolError::Unavailable);
+    }
+
+    #[test]
+    fn every_offered_tool_is_understood() {
+        let toolbox = toolbox(ApprovalPolicy::OnRisk);
+        for definition in toolbox.definitions() {
+            let error = toolbox.plan(definition.name, &json!({"x": 1})).expect_err("wrong shape");
+            assert_eq!(error.error, ToolError::InvalidArguments, "{}", definition.name);
+        }
+        let error = toolbox.plan("fly", &json!({})).expect_err("unknown");
+        assert_eq!(error.error, ToolError::UnknownTool);
+    }
+
+    #[test]
+    fn the_policy_decides_who_is_asked() {
+        for (policy, reading, running) in [
+            (ApprovalPolicy::OnRisk, false, true),
+            (ApprovalPolicy::Always, true, true),
+            (ApprovalPolicy::Never, false, false),
+        ] {
+            let toolbox = toolbox(policy);
+            assert_eq!(toolbox.needs_approval(Risk::ReadOnly), reading);
+            assert_eq!(toolbox.needs_approval(Risk::Process), running);
+        }
+    }
+
+    #[test]
+    fn summaries_are_one_bounded_line() {
+        assert_eq!(summary("Run", "a\nb\u{202e}c"), "Run: a\u{fffd}b\u{fffd}c");
+        let long = summary("Run", &"x".repeat(1000));
+        assert_eq!(long.chars().count(), MAX_SUMMARY_CHARS_COUNT + "Run: …".chars().count());
+    }
+}

@@ -1,0 +1,8 @@
+//! The agent as a connection uses it: sessions over an outbox, with real tools and a model server
+//! on loopback.
+
+mod backpressure;
+mod chat;
+mod client;
+mod echo;
+mod tools;
