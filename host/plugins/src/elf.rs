@@ -26,8 +26,8 @@ pub(crate) enum BadLibrary {
     OtherCpu { found: u16 },
     #[error("not a shared library (ELF type {found})")]
     NotShared { found: u16 },
-    #[error("truncated: {len} bytes, but a segment ends at {end}")]
-    Truncated { len: u64, end: u64 },
+    #[error("truncated: {len} bytes, but {part} ends at {end}")]
+    Truncated { len: u64, part: &'static str, end: u64 },
     #[error("damaged: its tables cannot be read")]
     Damaged,
     #[error("not an scv channel plugin (no {0} symbol)")]
@@ -53,22 +53,22 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), BadLibrary> {
         let found = header.e_type(endian).0;
         return Err(BadLibrary::NotShared { found });
     }
-    let table_end = header
-        .e_phoff(endian)
-        .saturating_add(u64::from(header.e_phnum(endian)) * u64::from(header.e_phentsize(endian)));
-    if table_end > len {
-        return Err(BadLibrary::Truncated { len, end: table_end });
-    }
+    let table_end = |offset: u64, count: u16, size: u16| {
+        offset.saturating_add(u64::from(count) * u64::from(size))
+    };
+    let whole = |part: &'static str, end: u64| {
+        if end > len { Err(BadLibrary::Truncated { len, part, end }) } else { Ok(()) }
+    };
+    let (offset, count) = (header.e_phoff(endian), header.e_phnum(endian));
+    whole("the segment table", table_end(offset, count, header.e_phentsize(endian)))?;
     let segments = header.program_headers(endian, bytes).map_err(|_| BadLibrary::Damaged)?;
     let ends = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD).map(|segment| {
         let offset: u64 = segment.p_offset(endian);
         offset.saturating_add(segment.p_filesz(endian))
     });
-    match ends.max() {
-        None => Err(BadLibrary::Damaged),
-        Some(end) if end > len => Err(BadLibrary::Truncated { len, end }),
-        Some(_) => Ok(()),
-    }
+    whole("a segment", ends.max().ok_or(BadLibrary::Damaged)?)?;
+    let (offset, count) = (header.e_shoff(endian), header.e_shnum(endian));
+    whole("the section table", table_end(offset, count, header.e_shentsize(endian)))
 }
 
 /// A file that begins like ELF but not like ours: too short for a header, or another class.
@@ -81,6 +81,7 @@ fn header_error(bytes: &[u8]) -> BadLibrary {
         }
         _ => BadLibrary::Truncated {
             len: bytes.len() as u64,
+            part: "the header",
             end: size_of::<FileHeader64<Endianness>>() as u64,
         },
     }

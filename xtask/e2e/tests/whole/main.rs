@@ -1,0 +1,10 @@
+//! The whole of scv from outside: the built program and plugins, their sockets, signals and files.
+
+mod damage;
+mod inbound;
+mod kill_loop;
+mod plugins;
+mod sending;
+mod sign_in;
+mod socket;
+mod tools;

@@ -1,0 +1,70 @@
+//! Coming up, and doing nothing.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use scv_protocol::{ClientInfo, ComponentState, client::Client};
+use scv_simulators::Ilink;
+
+use super::{baseline, median, row};
+use crate::harness::{Built, Daemon, Home, Options, Scv};
+
+/// Cold starts that are measured.
+const RUNS: usize = 15;
+const SOON: Duration = Duration::from_secs(20);
+
+/// From starting the process on a new home to the answer `initialized`.
+pub(super) async fn cold(built: &Built) -> Result<()> {
+    let mut times = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let home = Home::new(built)?;
+        let begin = Instant::now();
+        let mut daemon = Daemon::start(&home, &echo())?;
+        while Client::connect(&home.socket(), client()).await.is_err() {
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
+        times.push(begin.elapsed());
+        daemon.terminate().await?;
+    }
+    let time = median(times).context("there were runs")?;
+    let bare = baseline::process(&built.scv())?;
+    row(
+        "cold start to initialized",
+        &format!("{:.1} ms", time.as_secs_f64() * 1e3),
+        &format!("{:.1} × scv --version", time.as_secs_f64() / bare.as_secs_f64()),
+    );
+    Ok(())
+}
+
+/// Memory of a daemon with one connected account, and what of it is its own.
+pub(super) async fn idle(built: &Built) -> Result<()> {
+    let home = Home::new(built)?;
+    let ilink = Ilink::start()?;
+    ilink.push_poll(r#"{"msgs":[],"get_updates_buf":"buf-0"}"#);
+    let mut daemon = Daemon::spawn(&home, &echo()).await?;
+    Scv::on(&home).login_wechat(&ilink, "default").await?;
+    daemon.component("wechat:default", SOON, |a| a.state == ComponentState::Connected).await?;
+    let pid = daemon.pid().as_raw_nonzero();
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let kib = |field: &str| -> Option<u64> {
+        let line = rollup.lines().find(|line| line.starts_with(field))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    };
+    let rss = kib("Rss:").context("the kernel tells the RSS")?;
+    let private = kib("Private_Dirty:").context("the kernel tells private memory")?;
+    row(
+        "idle RSS, one account connected",
+        &format!("{:.1} MiB", rss as f64 / 1024.0),
+        &format!("{:.1} MiB of it private and written", private as f64 / 1024.0),
+    );
+    daemon.terminate().await.map(drop)
+}
+
+/// The built-in provider: no network, no waiting.
+pub(super) fn echo() -> Options {
+    Options { arguments: vec!["--provider".into(), "echo".into()], ..Options::default() }
+}
+
+fn client() -> ClientInfo {
+    ClientInfo { name: "scv-bench".into(), version: env!("CARGO_PKG_VERSION").into() }
+}

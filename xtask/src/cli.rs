@@ -1,0 +1,69 @@
+//! The command line of `cargo xtask`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cargo::Profile;
+
+/// Chores of scv.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One chore.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show scv at work: a chat account on a simulated platform, tools, a crash
+    Demo,
+    /// Build everything, then run every check and every test
+    Test,
+    /// Measure, against bare baselines
+    Bench,
+    /// Check that the code keeps the rules of docs/architecture.md
+    Tidy,
+    /// Build each plugin by itself into the `plugins` folder beside the built executable
+    Plugins(ProfileArgs),
+    /// Build a release and install `bin/scv` and `lib/scv/plugins`
+    Install {
+        /// The folder that gets `bin` and `lib`; without it `~/.local`
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+}
+
+/// How to compile.
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// Optimised
+    #[arg(long, conflicts_with = "profile")]
+    release: bool,
+    /// A profile of Cargo.toml, such as `dist`
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+}
+
+impl ProfileArgs {
+    /// The profile that was asked for, otherwise `dev`.
+    pub fn profile(self) -> Profile {
+        match self.profile {
+            Some(name) => Profile::named(name),
+            None if self.release => Profile::release(),
+            None => Profile::dev(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,90 @@
+//! Single `scv` commands.
+
+use std::{ffi::OsStr, process::Stdio, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use scv_simulators::Ilink;
+use tokio::process::Command;
+
+use super::Home;
+
+/// No command that a test waits for takes longer.
+const DONE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Runs commands on one home.
+#[derive(Debug)]
+pub struct Scv<'a> {
+    home: &'a Home,
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Its exit status; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Itself when the command succeeded.
+    ///
+    /// # Errors
+    /// With all that it wrote when it did not.
+    pub fn success(self) -> Result<Self> {
+        match self.code {
+            Some(0) => Ok(self),
+            code => bail!("status {code:?}\n{}\n{}", self.stdout, self.stderr),
+        }
+    }
+}
+
+impl<'a> Scv<'a> {
+    /// Commands on this home.
+    pub const fn on(home: &'a Home) -> Self {
+        Self { home }
+    }
+
+    /// A command that has not been started: no input, both outputs caught.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = self.home.command(self.home.program());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end, a minute at most.
+    ///
+    /// # Errors
+    /// When it does not start or does not end; a failure of the command itself is an [`Output`].
+    pub async fn run<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Result<Output> {
+        let mut command = self.command(arguments);
+        let output = tokio::time::timeout(DONE_WITHIN, command.output())
+            .await
+            .with_context(|| format!("no end after {} s", DONE_WITHIN.as_secs()))?
+            .context("scv does not start")?;
+        Ok(Output {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Signs an account in at the simulated platform: its owner approves at once.
+    ///
+    /// # Errors
+    /// When the sign-in fails; with all that it wrote.
+    pub async fn login_wechat(&self, ilink: &Ilink, account: &str) -> Result<Output> {
+        ilink.approve();
+        let plugins = self.home.plugins();
+        let platform = ilink.base_url();
+        let before = ["channels", "login", "--plugin-dir"].map(OsStr::new);
+        let behind = ["wechat", "--account", account, "--login-url", &platform].map(OsStr::new);
+        let arguments = before.into_iter().chain([plugins.as_os_str()]).chain(behind);
+        self.run(arguments).await?.success()
+    }
+}

@@ -1,0 +1,35 @@
+//! `cargo xtask`: parses the command line and calls the one command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use xtask::{
+    bench,
+    cli::{Cli, Command},
+    demo, install, plugins, test, tidy,
+    workspace::Workspace,
+};
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether everything that was asked for is well.
+fn run(cli: Cli) -> anyhow::Result<bool> {
+    let workspace = Workspace::load()?;
+    match cli.command {
+        Command::Test => test::run(&workspace),
+        Command::Demo => demo::run(&workspace).map(|()| true),
+        Command::Bench => bench::run(&workspace).map(|()| true),
+        Command::Tidy => tidy::run(&workspace),
+        Command::Plugins(profile) => plugins::run(&workspace, profile.profile()).map(|()| true),
+        Command::Install { root } => install::run(&workspace, root).map(|()| true),
+    }
+}
