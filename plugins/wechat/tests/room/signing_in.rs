@@ -142,7 +142,7 @@ async fn qr_bound() {
     let case = wechat_case("qr-bound").expect("a case");
     case.script(&platform);
     let fault = login(&platform, &Person::default(), None).await.expect_err("bound elsewhere");
-    assert!(fault.message.contains("Unbind it in WeChat"), "{}", fault.message);
+    assert!(fault.message.contains("Remove the ClawBot connection"), "{}", fault.message);
 
     case.script(&platform);
     let kept = login(&platform, &Person::default(), Some(saved(&platform))).await;
