@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use scv_protocol::ComponentState;
-use scv_simulators::{Ilink, ilink::OWNER};
+use scv_simulators::ilink::OWNER;
 
-use super::{baseline, median, row, start::echo};
-use crate::harness::{Built, Daemon, Home, Scv};
+use super::{baseline, median, row, start::Connected};
+use crate::harness::Built;
 
 /// Messages that are measured, one after the other.
 const MESSAGES: usize = 101;
@@ -17,12 +16,7 @@ const REAL_SYNC: Duration = Duration::from_micros(20);
 
 /// With the instant built-in provider: poll, claim, turn, reply and the send itself.
 pub(super) async fn message_to_reply(built: &Built) -> Result<()> {
-    let home = Home::new(built)?;
-    let ilink = Ilink::start()?;
-    ilink.push_poll(r#"{"msgs":[],"get_updates_buf":"buf-0"}"#);
-    let mut daemon = Daemon::spawn(&home, &echo()).await?;
-    Scv::on(&home).login_wechat(&ilink, "default").await?;
-    daemon.component("wechat:default", SOON, |a| a.state == ComponentState::Connected).await?;
+    let Connected { mut daemon, ilink, home } = Connected::start(built).await?;
     let mut times = Vec::with_capacity(MESSAGES);
     for number in 1..=MESSAGES {
         ilink.wait_held(true, SOON).await?;

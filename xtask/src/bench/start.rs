@@ -38,13 +38,8 @@ pub(super) async fn cold(built: &Built) -> Result<()> {
 
 /// Memory of a daemon with one connected account, and what of it is its own.
 pub(super) async fn idle(built: &Built) -> Result<()> {
-    let home = Home::new(built)?;
-    let ilink = Ilink::start()?;
-    ilink.push_poll(r#"{"msgs":[],"get_updates_buf":"buf-0"}"#);
-    let mut daemon = Daemon::spawn(&home, &echo()).await?;
-    Scv::on(&home).login_wechat(&ilink, "default").await?;
-    daemon.component("wechat:default", SOON, |a| a.state == ComponentState::Connected).await?;
-    let pid = daemon.pid().as_raw_nonzero();
+    let mut stage = Connected::start(built).await?;
+    let pid = stage.daemon.pid().as_raw_nonzero();
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let kib = |field: &str| -> Option<u64> {
         let line = rollup.lines().find(|line| line.starts_with(field))?;
@@ -57,7 +52,27 @@ pub(super) async fn idle(built: &Built) -> Result<()> {
         &format!("{:.1} MiB", rss as f64 / 1024.0),
         &format!("{:.1} MiB of it private and written", private as f64 / 1024.0),
     );
-    daemon.terminate().await.map(drop)
+    stage.daemon.terminate().await.map(drop)
+}
+
+/// A daemon with one account that the platform has answered.
+pub(super) struct Connected {
+    pub(super) daemon: Daemon,
+    pub(super) ilink: Ilink,
+    pub(super) home: Home,
+}
+
+impl Connected {
+    pub(super) async fn start(built: &Built) -> Result<Self> {
+        let home = Home::new(built)?;
+        let ilink = Ilink::start()?;
+        // The first poll is answered at once: it would be held for 35 s.
+        ilink.push_poll(r#"{"msgs":[],"get_updates_buf":"buf-0"}"#);
+        let daemon = Daemon::spawn(&home, &echo()).await?;
+        Scv::on(&home).login_wechat(&ilink, "default").await?;
+        daemon.component("wechat:default", SOON, |a| a.state == ComponentState::Connected).await?;
+        Ok(Self { daemon, ilink, home })
+    }
 }
 
 /// The built-in provider: no network, no waiting.

@@ -28,8 +28,8 @@ pub(super) enum Knows {
 pub(super) enum Libraries {
     /// These only; with `?` at the end only where a feature brings it in.
     Only(&'static [&'static str]),
-    /// Any but these.
-    AllBut(&'static [&'static str]),
+    /// Any but those of these lists.
+    AllBut(&'static [&'static [&'static str]]),
 }
 
 use Knows::{Everything, Only};
@@ -49,11 +49,6 @@ const HTTP: [&str; 9] = [
     "rustls-native-certs",
     "tokio-rustls",
 ];
-const LOADING_AND_HTTP: [&str; 12] = [
-    LOADING[0], LOADING[1], LOADING[2], HTTP[0], HTTP[1], HTTP[2], HTTP[3], HTTP[4], HTTP[5],
-    HTTP[6], HTTP[7], HTTP[8],
-];
-
 /// The house.
 pub(super) const ROOMS: &[Room] = &[
     Room {
@@ -72,39 +67,39 @@ pub(super) const ROOMS: &[Room] = &[
         room: "scv-plugin-api",
         knows: Only(&["scv-plugin-abi"]),
         tests_know: &[],
-        libraries: AllBut(&HTTP),
+        libraries: AllBut(&[&HTTP]),
     },
-    Room { room: "scv-http", knows: Only(&[]), tests_know: &[], libraries: AllBut(&LOADING) },
+    Room { room: "scv-http", knows: Only(&[]), tests_know: &[], libraries: AllBut(&[&LOADING]) },
     Room {
         room: "plugins/",
         knows: Only(&["scv-plugin-api[default,plugin,export]", "scv-http"]),
         tests_know: &["scv-simulators"],
-        libraries: AllBut(&LOADING),
+        libraries: AllBut(&[&LOADING]),
     },
     Room {
         room: "scv-agent",
         knows: Only(&["scv-protocol", "scv-http"]),
         tests_know: &["scv-simulators"],
-        libraries: AllBut(&LOADING),
+        libraries: AllBut(&[&LOADING]),
     },
     Room {
         room: "scv-bridge",
         knows: Only(&["scv-plugin-api[host]", "scv-protocol[client]"]),
         tests_know: &[],
-        libraries: AllBut(&LOADING_AND_HTTP),
+        libraries: AllBut(&[&LOADING, &HTTP]),
     },
     Room {
         room: "scv-plugin-host",
         knows: Only(&["scv-plugin-api[host]", "scv-plugin-abi"]),
         // Itself: its tests switch its own feature on.
         tests_know: &["scv-plugin-host[fake]"],
-        libraries: AllBut(&HTTP),
+        libraries: AllBut(&[&HTTP]),
     },
     Room {
         room: "host/plugins/fixture/",
         knows: Only(&["scv-plugin-api[default,plugin,export]"]),
         tests_know: &[],
-        libraries: AllBut(&LOADING_AND_HTTP),
+        libraries: AllBut(&[&LOADING, &HTTP]),
     },
     Room {
         room: "scv-daemon",
@@ -116,7 +111,7 @@ pub(super) const ROOMS: &[Room] = &[
             "scv-protocol[client]",
         ]),
         tests_know: &["scv-plugin-host[fake]"],
-        libraries: AllBut(&LOADING_AND_HTTP),
+        libraries: AllBut(&[&LOADING, &HTTP]),
     },
     Room {
         room: "scv",
@@ -128,14 +123,19 @@ pub(super) const ROOMS: &[Room] = &[
             "scv-protocol[client]",
         ]),
         tests_know: &[],
-        libraries: AllBut(&LOADING_AND_HTTP),
+        libraries: AllBut(&[&LOADING, &HTTP]),
     },
-    Room { room: "scv-simulators", knows: Only(&[]), tests_know: &[], libraries: AllBut(&LOADING) },
+    Room {
+        room: "scv-simulators",
+        knows: Only(&[]),
+        tests_know: &[],
+        libraries: AllBut(&[&LOADING]),
+    },
     Room {
         room: "xtask",
         knows: Only(&["scv-protocol[client]", "scv-simulators"]),
         tests_know: &[],
-        libraries: AllBut(&LOADING_AND_HTTP),
+        libraries: AllBut(&[&LOADING, &HTTP]),
     },
     Room { room: "scv-e2e", knows: Everything, tests_know: &[], libraries: AllBut(&[]) },
 ];
