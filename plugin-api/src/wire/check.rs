@@ -56,6 +56,11 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Ids and aliases of all channels.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.channels.iter().flat_map(ChannelManifest::names)
+    }
+
     fn check(&self) -> Result<(), Fault> {
         if self.scv_plugin != 1 {
             return Err(Fault::protocol("manifest: scv_plugin is not 1"));
@@ -70,9 +75,8 @@ impl Manifest {
             return Err(Fault::protocol("manifest: it names no channel"));
         }
         self.channels.iter().try_for_each(ChannelManifest::check)?;
-        let names = self.channels.iter().flat_map(ChannelManifest::names);
         let mut seen = BTreeSet::new();
-        if names.into_iter().all(|name| seen.insert(name)) {
+        if self.names().all(|name| seen.insert(name)) {
             return Ok(());
         }
         Err(Fault::protocol("manifest: two channels share a name"))
@@ -119,6 +123,7 @@ mod tests {
             token: "t".into(),
             checkpoint: "c".into(),
             messages: vec![Inbound { id: "1".into(), ..Inbound::default() }],
+            ..Batch::default()
         };
         change(&mut batch);
         batch.check()

@@ -1,5 +1,7 @@
 //! A session: from connect to close.
 
+use std::ops::Not;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,6 +42,9 @@ pub struct Batch {
     /// At most 256 messages.
     #[serde(default)]
     pub messages: Vec<Inbound>,
+    /// The wait is over and nothing was heard: no sign of life, and no contact.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub quiet: bool,
 }
 
 /// How a session closed.
@@ -52,3 +57,20 @@ pub struct CloseReply {
 
 /// How a plugin shut down.
 pub type ShutdownReply = CloseReply;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_is_written_only_when_it_is_so() {
+        let mut batch = Batch { token: "t".into(), ..Batch::default() };
+        let heard = r#"{"token":"t","checkpoint":"","messages":[]}"#;
+        assert_eq!(serde_json::to_string(&batch).unwrap(), heard);
+        assert_eq!(serde_json::from_str::<Batch>(heard).unwrap(), batch);
+        batch.quiet = true;
+        let quiet = serde_json::to_string(&batch).unwrap();
+        assert!(quiet.contains(r#""quiet":true"#), "{quiet}");
+        assert_eq!(serde_json::from_str::<Batch>(&quiet).unwrap(), batch);
+    }
+}

@@ -35,19 +35,21 @@ impl Channel for WeChat {
     }
 
     fn inspect(&self, request: InspectRequest) -> Result<Identity> {
-        Credentials::read(request.credentials.expose())?.identity()
+        Credentials::of_account(&request.account, request.credentials.expose())?.identity()
     }
 
     async fn login(&self, request: LoginRequest, ui: LoginUi) -> Result<LoginResult> {
         if let Some(name) = request.options.keys().find(|name| *name != LOGIN_URL) {
-            return Err(Fault::config(format!("WeChat's sign-in has no option '{name}'.")));
+            return Err(Fault::config(format!(
+                "WeChat's sign-in has no option '{name}'; leave it out, its one option is --{LOGIN_URL}"
+            )));
         }
         let login = trusted(request.options.get(LOGIN_URL).map_or(DEFAULT_ORIGIN, String::as_str))?;
         sign_in(&self.http, login, request.saved, &ui).await
     }
 
     async fn connect(&self, request: ConnectRequest, stop: Stop) -> Result<WeChatSession> {
-        let credentials = Credentials::read(request.credentials.expose())?;
+        let credentials = Credentials::of_account(&request.account, request.credentials.expose())?;
         Ok(WeChatSession::new(self.http.clone(), credentials, request.checkpoint, stop))
     }
 

@@ -25,6 +25,9 @@ pub(crate) struct Credentials {
     user_id: Option<String>,
 }
 
+/// The account that commands mean when none is named.
+const DEFAULT_ACCOUNT: &str = "default";
+
 fn default_base_url() -> String {
     DEFAULT_ORIGIN.to_owned()
 }
@@ -36,40 +39,53 @@ impl Credentials {
         origin: &Origin,
         bot_id: String,
         user_id: String,
-    ) -> Result<Self> {
+    ) -> Option<Self> {
         let base_url = origin.to_string();
         Self { token, base_url, bot_id: Some(bot_id), user_id: Some(user_id) }.check()
     }
 
-    /// Reads a saved document.
-    pub(crate) fn read(document: &Value) -> Result<Self> {
-        let credentials = Self::deserialize(document).map_err(|_| unusable())?;
-        credentials.check()
+    /// Reads a saved document, if it is usable.
+    pub(crate) fn read(document: &Value) -> Option<Self> {
+        Self::deserialize(document).ok()?.check()
+    }
+
+    /// Reads the document that is saved for this account.
+    pub(crate) fn of_account(account: &str, document: &Value) -> Result<Self> {
+        Self::read(document).ok_or_else(|| {
+            let account = match account {
+                DEFAULT_ACCOUNT => String::new(),
+                name => format!(" --account {name}"),
+            };
+            Fault::config(format!(
+                "the saved WeChat credentials are not usable; run \
+                 `scv channels logout wechat{account}`, then sign in again"
+            ))
+        })
     }
 
     /// Reads the single TOML file of the earliest releases, which has the same four keys.
     pub(crate) fn import(text: &str) -> Result<Self> {
-        if text.len() > IMPORT_BYTES {
-            return Err(unusable());
-        }
+        let text = Some(text).filter(|text| text.len() <= IMPORT_BYTES);
         // The parser's own text would quote the file.
-        let credentials: Self = toml::from_str(text).map_err(|_| unusable())?;
-        credentials.check()
+        let credentials = text.and_then(|text| toml::from_str::<Self>(text).ok());
+        credentials.and_then(Self::check).ok_or_else(|| {
+            Fault::config(
+                "the old file holds no usable WeChat credentials; move it aside, then sign in again",
+            )
+        })
     }
 
-    fn check(self) -> Result<Self> {
+    fn check(self) -> Option<Self> {
         let token = self.token.expose();
-        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(unusable());
-        }
-        trusted(&self.base_url)?;
-        Ok(self)
+        let carried = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        (carried && trusted(&self.base_url).is_ok()).then_some(self)
     }
 
     /// The document as it is saved.
     pub(crate) fn document(&self) -> Result<Value> {
-        serde_json::to_value(self)
-            .map_err(|_| Fault::other("The credentials could not be written as JSON."))
+        serde_json::to_value(self).map_err(|_| {
+            Fault::other("the WeChat credentials could not be written as JSON; sign in again")
+        })
     }
 
     /// The bearer token.
@@ -105,12 +121,6 @@ impl Credentials {
 
 fn known(id: &Option<String>) -> Option<String> {
     id.clone().filter(|id| !id.is_empty())
-}
-
-fn unusable() -> Fault {
-    Fault::config(
-        "The WeChat credentials are not usable. Run `scv channels logout wechat`, then sign in again.",
-    )
 }
 
 #[cfg(test)]
@@ -196,6 +206,17 @@ mod tests {
     }
 
     #[test]
+    fn the_command_that_helps_names_the_account() {
+        for (account, command) in [
+            ("default", "`scv channels logout wechat`"),
+            ("work", "`scv channels logout wechat --account work`"),
+        ] {
+            let fault = Credentials::of_account(account, &json!({})).expect_err("refused");
+            assert!(fault.message.contains(command), "{}", fault.message);
+        }
+    }
+
+    #[test]
     fn unusable_documents_are_refused_without_quoting_them() {
         for document in [
             json!({}),
@@ -205,7 +226,7 @@ mod tests {
             json!({"token": "hunter22", "base_url": "https://evil.example"}),
             json!({"token": "hunter22", "base_url": "http://ilinkai.weixin.qq.com"}),
         ] {
-            let fault = Credentials::read(&document).expect_err("refused");
+            let fault = Credentials::of_account("default", &document).expect_err("refused");
             assert!(!fault.message.contains("hunter22"), "{}", fault.message);
         }
         let fault = Credentials::import("token = hunter22").expect_err("refused");

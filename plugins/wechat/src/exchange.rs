@@ -58,12 +58,56 @@ pub(crate) async fn poll(
 pub(crate) fn failed(error: &HttpError) -> Fault {
     match error {
         HttpError::InvalidUrl | HttpError::InvalidRequest | HttpError::InvalidProxy => {
-            Fault::config(error.to_string())
+            Fault::config(told(error))
         }
-        _ => Fault::retry(error.to_string()),
+        _ => Fault::retry(told(error)),
     }
+}
+
+/// A failed exchange for a person, who knows the platform by its name.
+pub(crate) fn told(error: &HttpError) -> String {
+    let text = match error {
+        HttpError::Connect => {
+            "WeChat could not be reached; check the network, or the --login-url if you gave one"
+        }
+        HttpError::Timeout { phase: Phase::Connect } => {
+            "no connection to WeChat was made in time; check the network and the proxy settings"
+        }
+        HttpError::Timeout { phase: Phase::Headers | Phase::Body } => {
+            "WeChat did not answer in time; try again later"
+        }
+        HttpError::Reset => "WeChat closed the connection without an answer; try again",
+        HttpError::Body => "WeChat's answer broke off before its end; try again",
+        HttpError::Protocol => {
+            "WeChat did not answer in proper HTTP; check the network, or the --login-url if you gave one"
+        }
+        other => return other.to_string(),
+    };
+    text.to_owned()
 }
 
 fn limits(total_ms: u64, max_body_bytes: usize) -> FetchLimits {
     FetchLimits { connect: CONNECT, total: Duration::from_millis(total_ms), max_body_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_reads_of_wechat_and_not_of_a_server() {
+        for error in [
+            HttpError::Connect,
+            HttpError::Timeout { phase: Phase::Connect },
+            HttpError::Timeout { phase: Phase::Headers },
+            HttpError::Timeout { phase: Phase::Body },
+            HttpError::Reset,
+            HttpError::Body,
+            HttpError::Protocol,
+        ] {
+            let text = told(&error);
+            assert!(text.contains("WeChat") && !text.contains("server"), "{text}");
+            assert!(text.contains("; "), "what, and what to do: {text}");
+        }
+    }
 }

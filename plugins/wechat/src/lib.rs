@@ -2,7 +2,7 @@
 //!
 //! Pure parts first: `fields` reads one JSON object, `updates` and `decode` turn the answer
 //! to a poll into messages, `outcome` judges the answer to a send, `reader` decides which
-//! cursor may go out, `login`'s machine what a sign-in does next. `exchange` alone waits for
+//! cursor may go out, `pace` how soon, `login`'s machine what a sign-in does next. `exchange` alone waits for
 //! the network; `channel` and `session` put them together.
 
 mod blank;
@@ -17,6 +17,7 @@ mod limits;
 mod login;
 mod origin;
 mod outcome;
+mod pace;
 mod quote;
 mod reader;
 mod refusal;

@@ -18,8 +18,15 @@ pub(crate) const HOLD_MARGIN_MS: u64 = 10_000;
 pub(crate) const POLL_BODY_MS: u64 = 10_000;
 /// The longest that `next_batch` waits, as the manifest says.
 pub(crate) const MAX_WAIT_MS: u32 = 60_000;
-/// Polls in a row without any answer before the connection counts as lost.
+/// The last of so many polls in a row without any answer makes the connection count as lost.
 pub(crate) const SILENT_POLLS_COUNT: u32 = 3;
+
+/// An answer without messages that comes sooner was not held.
+pub(crate) const PROPER_POLL_MS: u64 = 1_000;
+/// The pause after the first such answer; it doubles with each one that follows.
+pub(crate) const FIRST_PAUSE_MS: u64 = 1_000;
+/// The longest pause: what a message may wait at a platform that holds no polls.
+pub(crate) const LONGEST_PAUSE_MS: u64 = 10_000;
 
 /// Encoded messages in one part of a batch, and so the largest message, too.
 pub(crate) const PART_BYTES: usize = 512 * 1024;
@@ -66,6 +73,8 @@ pub(crate) const IMPORT_BYTES: usize = 64 * 1024;
 
 const _: () = assert!(DEFAULT_HOLD_MS <= MAX_HOLD_MS);
 const _: () = assert!(MAX_HOLD_MS + HOLD_MARGIN_MS + POLL_BODY_MS <= MAX_WAIT_MS as u64);
+const _: () = assert!(FIRST_PAUSE_MS <= LONGEST_PAUSE_MS);
+const _: () = assert!(PROPER_POLL_MS + LONGEST_PAUSE_MS <= MAX_WAIT_MS as u64);
 const _: () = assert!(MAX_WAIT_MS <= boundary::MAX_WAIT_MS);
 const _: () = assert!(SEND_MS < boundary::SEND_DEADLINE_MS);
 const _: () = assert!(LOGIN_MS < boundary::LOGIN_MAX_MS);

@@ -12,13 +12,13 @@ const PLATFORM_DOMAIN: &str = "weixin.qq.com";
 /// (tests, local gateways).
 pub(crate) fn trusted(url: &str) -> Result<Origin> {
     let origin = Origin::parse(url).map_err(|_| {
-        Fault::config("The WeChat address is not a usable URL. Write it as https://HOST.")
+        Fault::config("the WeChat address is not a usable URL; write it as https://HOST")
     })?;
     if origin.is_loopback() || is_platform(&origin) {
         return Ok(origin);
     }
     Err(Fault::config(
-        "The WeChat address is not https under weixin.qq.com. Use such an address, or loopback.",
+        "the WeChat address is not https under weixin.qq.com; use such an address, or loopback",
     ))
 }
 
@@ -32,6 +32,12 @@ pub(crate) fn named_by_platform(login: &Origin, url: &str) -> Option<Origin> {
 
 fn is_platform(origin: &Origin) -> bool {
     origin.is_https() && origin.host_is_under(PLATFORM_DOMAIN)
+}
+
+/// Whether a person may be asked to open this link from a sign-in that began at `login`.
+pub(crate) fn may_be_opened(login: &Origin, link: &str) -> bool {
+    let safe = |origin: Origin| origin.is_https() || login.is_loopback() && origin.is_loopback();
+    Origin::parse(link).is_ok_and(safe)
 }
 
 #[cfg(test)]
@@ -53,6 +59,25 @@ mod tests {
             "",
         ] {
             assert!(trusted(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn links_to_open_are_https_or_of_this_machine() {
+        let real = trusted(DEFAULT_ORIGIN).expect("trusted");
+        let local = trusted("http://127.0.0.1:9").expect("trusted");
+        for (link, of_real, of_local) in [
+            ("https://liteapp.weixin.qq.com/q/x?qrcode=h", true, true),
+            ("http://127.0.0.1:10/q", false, true),
+            ("http://liteapp.weixin.qq.com/q", false, false),
+            ("javascript:alert(1)", false, false),
+            ("file:///etc/passwd", false, false),
+            ("weixin://q/x", false, false),
+            ("https://liteapp.weixin.qq.com@evil.example/q", false, false),
+            ("x", false, false),
+        ] {
+            assert_eq!(may_be_opened(&real, link), of_real, "{link}");
+            assert_eq!(may_be_opened(&local, link), of_local, "{link}");
         }
     }
 

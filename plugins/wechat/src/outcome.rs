@@ -40,7 +40,7 @@ fn judge(refusal: &Refusal) -> SendOutcome {
     match *code {
         SIGNED_OUT => SendOutcome::Refused {
             code: code.to_string(),
-            message: Some("the bot is signed out; run `scv channels login wechat`".to_owned()),
+            message: Some("WeChat has signed this bot out; sign in again".to_owned()),
             signed_out: true,
             pause_ms: None,
             scope: Scope::Account,

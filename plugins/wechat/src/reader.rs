@@ -15,6 +15,7 @@ use scv_plugin_api::{
 use crate::{
     decode::encoded_bytes,
     limits::{DEFAULT_HOLD_MS, HOLD_MARGIN_MS, MAX_HOLD_MS, PART_BYTES, SILENT_POLLS_COUNT},
+    pace::Pace,
     updates::Updates,
 };
 
@@ -30,6 +31,7 @@ pub(crate) struct Reader {
     /// How long the platform says that it holds a poll.
     hold_ms: u64,
     heard: bool,
+    pace: Pace,
     silent_polls: u32,
     batches: u64,
 }
@@ -50,6 +52,7 @@ impl Reader {
             parts: VecDeque::new(),
             hold_ms: DEFAULT_HOLD_MS,
             heard: false,
+            pace: Pace::default(),
             silent_polls: 0,
             batches: 0,
         }
@@ -82,6 +85,15 @@ impl Reader {
         Some(self.give(messages, checkpoint))
     }
 
+    /// How long an answer that took so long rests before it is given: none with messages does,
+    /// and the first one is the session's sign of life.
+    pub(crate) fn pause(&mut self, took: Duration, updates: &Updates) -> Duration {
+        if !self.heard {
+            return Duration::ZERO;
+        }
+        self.pace.after(took, !updates.messages.is_empty())
+    }
+
     /// A poll was answered: its first part.
     pub(crate) fn received(&mut self, updates: Updates) -> Batch {
         self.heard = true;
@@ -95,22 +107,22 @@ impl Reader {
         self.next_part().unwrap_or_else(|| self.give(Vec::new(), nothing_new))
     }
 
-    /// A poll was given up without an answer. That is no news, unless the session has never
-    /// heard anything or it happens again and again where an answer is due.
+    /// A poll was given up without an answer. That is no contact, and no trouble yet, unless the
+    /// session has never heard anything or it happens again and again, whatever hold the platform
+    /// names: who is deaf must not look connected.
     pub(crate) fn heard_nothing(&mut self) -> Result<Batch> {
-        let due = self.hold_ms <= MAX_HOLD_MS;
-        self.silent_polls += u32::from(due);
+        self.silent_polls += 1;
         if !self.heard || self.silent_polls >= SILENT_POLLS_COUNT {
-            return Err(Fault::retry("WeChat does not answer polls. It is tried again."));
+            return Err(Fault::retry("WeChat did not answer in time; it is tried again"));
         }
-        Ok(self.give(Vec::new(), self.cursor.clone()))
+        Ok(Batch { quiet: true, ..self.give(Vec::new(), self.cursor.clone()) })
     }
 
     fn give(&mut self, messages: Vec<Inbound>, checkpoint: String) -> Batch {
         self.batches += 1;
         let token = self.batches.to_string();
         self.given = Some(Given { token: token.clone(), checkpoint: checkpoint.clone() });
-        Batch { token, checkpoint, messages }
+        Batch { token, checkpoint, messages, quiet: false }
     }
 }
 
@@ -187,18 +199,39 @@ mod tests {
         let mut fresh = Reader::new(None);
         assert_eq!(fresh.heard_nothing().expect_err("never heard").kind, FaultKind::Retry);
         let mut reader = Reader::new(Some("b1".to_owned()));
-        reader.received(updates(0, "b2"));
-        for _ in 1..SILENT_POLLS_COUNT {
-            assert!(reader.heard_nothing().expect("no news").messages.is_empty());
-        }
-        assert!(reader.heard_nothing().is_err());
+        let first = reader.received(updates(0, "b2"));
+        ack(&mut reader, &first);
+        assert_silence_is_bounded(&mut reader);
+        assert!(!reader.received(updates(0, "b3")).quiet, "an answer is contact");
+        assert_silence_is_bounded(&mut reader);
     }
 
     #[test]
-    fn a_hold_longer_than_our_patience_is_silence_for_ever() {
+    fn a_hold_longer_than_our_patience_excuses_nothing() {
         let mut reader = Reader::new(None);
-        reader.received(Updates { hold_ms: Some(MAX_HOLD_MS + 1), ..Updates::default() });
-        assert!((0..9).all(|_| reader.heard_nothing().is_ok()));
+        reader.received(Updates { hold_ms: Some(60_000), ..Updates::default() });
+        assert_silence_is_bounded(&mut reader);
+    }
+
+    fn assert_silence_is_bounded(reader: &mut Reader) {
+        for _ in 1..SILENT_POLLS_COUNT {
+            let batch = reader.heard_nothing().expect("no trouble yet");
+            assert!(batch.quiet && batch.messages.is_empty(), "{batch:?}");
+            assert_eq!(batch.checkpoint, reader.cursor());
+            ack(reader, &batch);
+        }
+        assert_eq!(reader.heard_nothing().expect_err("deaf").kind, FaultKind::Retry);
+    }
+
+    #[test]
+    fn neither_the_first_answer_nor_a_message_rests() {
+        let mut reader = Reader::new(None);
+        for (answer, pause_s) in [(updates(0, "a"), 0), (updates(0, "b"), 1), (updates(1, "c"), 0)]
+        {
+            let pause = reader.pause(Duration::ZERO, &answer);
+            assert_eq!(pause, Duration::from_secs(pause_s), "{answer:?}");
+            reader.received(answer);
+        }
     }
 
     #[test]

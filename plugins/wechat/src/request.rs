@@ -123,7 +123,7 @@ fn app(request: Request) -> Request {
 /// does it, not of its four bytes (captured 2026-11).
 fn fresh_uin() -> Result<String> {
     let number = getrandom::u32()
-        .map_err(|_| Fault::other("This machine gives no random numbers. Try again later."))?;
+        .map_err(|_| Fault::other("this machine gives no random numbers; try again later"))?;
     Ok(STANDARD.encode(number.to_string()))
 }
 

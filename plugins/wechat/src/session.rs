@@ -5,12 +5,13 @@ use scv_plugin_api::{
     BatchToken, Result, Session, Stop,
     wire::{Batch, Outgoing, Scope, SendOutcome},
 };
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
     credentials::Credentials,
     exchange,
     outcome::read_outcome,
+    pace::rest,
     reader::Reader,
     request,
     updates::{Updates, read_updates},
@@ -55,10 +56,12 @@ impl Session for WeChatSession {
         if let Some(part) = reader.next_part() {
             return Ok(part);
         }
-        match self.poll(&reader).await? {
-            Some(updates) => Ok(reader.received(updates)),
-            None => reader.heard_nothing(),
-        }
+        let begin = Instant::now();
+        let Some(updates) = self.poll(&reader).await? else { return reader.heard_nothing() };
+        let pause = reader.pause(begin.elapsed(), &updates);
+        let batch = reader.received(updates);
+        rest(pause, &self.stop).await;
+        Ok(batch)
     }
 
     async fn send(&self, message: Outgoing) -> Result<SendOutcome> {
@@ -68,7 +71,7 @@ impl Session for WeChatSession {
                 read_outcome(response.status, response.header("retry-after"), &response.body)
             }
             Err(error) => SendOutcome::Retry {
-                reason: error.to_string(),
+                reason: exchange::told(&error),
                 after_ms: None,
                 scope: Scope::Message,
             },

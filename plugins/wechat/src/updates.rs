@@ -37,7 +37,8 @@ impl Updates {
 /// Reads an answer. Nothing of it counts unless all of it does: on a fault the cursor stays.
 pub(crate) fn read_updates(status: u16, retry_after: Option<&str>, body: &[u8]) -> Result<Updates> {
     if !(200..300).contains(&status) {
-        let fault = Fault::retry(format!("WeChat answered a poll with HTTP status {status}."));
+        let fault =
+            Fault::retry(format!("WeChat answered with HTTP status {status}; it is tried again"));
         let after_ms = retry_after_ms(retry_after);
         return Err(Fault { after_ms, ..fault.with_code(format!("http {status}")) });
     }
@@ -64,16 +65,22 @@ pub(crate) fn read_updates(status: u16, retry_after: Option<&str>, body: &[u8]) 
 fn refused(refusal: &Refusal) -> Fault {
     let Refusal { code, words } = refusal;
     let fault = match *code {
-        SIGNED_OUT => {
-            Fault::auth("WeChat has signed this bot out. Run `scv channels login wechat`.")
+        // The command that helps is the host's to name: it knows the account.
+        SIGNED_OUT => Fault::auth("WeChat has signed this bot out; sign in again"),
+        _ if words.is_empty() => {
+            Fault::retry(format!("WeChat gives no messages (code {code}); it is tried again"))
         }
-        _ => Fault::retry(format!("WeChat refused a poll with code {code} ({words}).")),
+        _ => Fault::retry(format!(
+            "WeChat gives no messages (code {code}: {words}); it is tried again"
+        )),
     };
     fault.with_code(code.to_string())
 }
 
 fn broken(what: &str) -> Fault {
-    Fault::protocol(format!("WeChat's answer to a poll cannot be used: {what}. Nothing of it ran."))
+    Fault::protocol(format!(
+        "WeChat's answer cannot be used: {what}; nothing of it was taken, and it is tried again"
+    ))
 }
 
 #[cfg(test)]

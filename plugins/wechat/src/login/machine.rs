@@ -27,7 +27,7 @@ pub(crate) enum Step {
     Say(&'static str),
     /// Ask for the digits and give them to [`SignIn::answer`].
     Ask(&'static str),
-    /// Tell the person why, and draw a new code.
+    /// Draw a new code, and show it with this line, which says why.
     Draw(&'static str),
     /// No new credentials; are the saved ones good?
     AlreadyBound,
@@ -73,12 +73,16 @@ impl SignIn {
             Status::Scanned | Status::Redirect(None) => self.scanned(),
             Status::Redirect(Some(host)) => self.redirect(&host),
             Status::NeedsDigits => self.ask(),
-            Status::DigitsBlocked => self.draw("The digits were wrong too often. A new code:"),
-            Status::Expired => self.draw("The code has expired. A new one:"),
+            Status::DigitsBlocked => self.draw(
+                "The digits were wrong too often; scan this new code with WeChat on your phone:",
+            ),
+            Status::Expired => {
+                self.draw("The code has expired; scan this new one with WeChat on your phone:")
+            }
             Status::AlreadyBound => Step::AlreadyBound,
             Status::Confirmed(Some(confirmed)) => self.confirm(confirmed),
             Status::Confirmed(None) => Step::Fail(Fault::protocol(
-                "WeChat confirmed the sign-in without all credentials. Nothing was saved; try again.",
+                "WeChat confirmed the sign-in without all credentials; nothing was saved, try again",
             )),
         }
     }
@@ -88,7 +92,7 @@ impl SignIn {
         if std::mem::replace(&mut self.scanned, true) {
             return Step::Wait;
         }
-        Step::Say("The code was scanned. Confirm on the phone.")
+        Step::Say("The code was scanned; confirm on the phone.")
     }
 
     fn redirect(&mut self, host: &str) -> Step {
@@ -103,7 +107,7 @@ impl SignIn {
                 self.scanned()
             }
             None => Step::Fail(Fault::protocol(
-                "WeChat named a host outside weixin.qq.com for this sign-in. It was not followed.",
+                "WeChat named a host outside weixin.qq.com, which was not followed; start the sign-in again",
             )),
         }
     }
@@ -111,7 +115,7 @@ impl SignIn {
     fn ask(&mut self) -> Step {
         self.digits = None;
         if std::mem::replace(&mut self.asked, true) {
-            return Step::Ask("Those digits were wrong. Type the digits that the phone shows:");
+            return Step::Ask("Those digits were wrong; type the digits that the phone shows:");
         }
         Step::Ask("Type the digits that the phone shows:")
     }
@@ -119,7 +123,7 @@ impl SignIn {
     fn draw(&mut self, reason: &'static str) -> Step {
         if self.new_codes_left == 0 {
             return Step::Fail(Fault::other(
-                "No code was confirmed in time. Start the sign-in again when the phone is at hand.",
+                "no code was confirmed in time; start the sign-in again when the phone is at hand",
             ));
         }
         *self = Self { new_codes_left: self.new_codes_left - 1, ..Self::new(self.login.clone()) };
@@ -131,12 +135,14 @@ impl SignIn {
         let named = base_url.map(|url| named_by_platform(&self.login, &url));
         let Some(origin) = named.unwrap_or_else(|| Some(self.login.clone())) else {
             return Step::Fail(Fault::protocol(
-                "WeChat named an address outside weixin.qq.com for this account. Nothing was saved.",
+                "WeChat named an address outside weixin.qq.com for this account; nothing was saved, start the sign-in again",
             ));
         };
         match Credentials::new(token, &origin, bot_id, user_id) {
-            Ok(credentials) => Step::SignedIn(credentials),
-            Err(fault) => Step::Fail(fault),
+            Some(credentials) => Step::SignedIn(credentials),
+            None => Step::Fail(Fault::protocol(
+                "WeChat confirmed the sign-in with a token of another form; nothing was saved, try again",
+            )),
         }
     }
 }

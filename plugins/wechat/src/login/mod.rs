@@ -26,6 +26,8 @@ use crate::{
     request,
 };
 
+const FIRST_CODE: &str = "Scan this code with WeChat on your phone:";
+
 /// Signs in at `login`; `saved` are the credentials that the host has already.
 pub(crate) async fn sign_in(
     http: &HttpClient,
@@ -37,7 +39,7 @@ pub(crate) async fn sign_in(
     match timeout_at(end, follow(http, login, saved, ui, end)).await {
         Ok(result) => result,
         Err(_) => Err(Fault::other(
-            "Nobody confirmed the sign-in within eight minutes. Start it again when you are ready.",
+            "nobody confirmed the sign-in within eight minutes; start it again when you are ready",
         )),
     }
 }
@@ -49,7 +51,7 @@ async fn follow(
     ui: &LoginUi,
     end: Instant,
 ) -> Result<LoginResult> {
-    let mut code = draw(http, &login, ui, end).await?;
+    let mut code = draw(http, &login, ui, end, FIRST_CODE).await?;
     let mut sign_in = SignIn::new(login.clone());
     loop {
         let status = ask_status(http, &sign_in, &code).await;
@@ -57,10 +59,7 @@ async fn follow(
             Step::Wait => {}
             Step::Say(text) => ui.progress(text).await?,
             Step::Ask(question) => sign_in.answer(ask_digits(ui, question).await?),
-            Step::Draw(reason) => {
-                ui.notice(reason).await?;
-                code = draw(http, &login, ui, end).await?;
-            }
+            Step::Draw(line) => code = draw(http, &login, ui, end, line).await?,
             Step::AlreadyBound => return already_bound(saved),
             Step::SignedIn(credentials) => return signed_in(&credentials),
             Step::Fail(fault) => return Err(fault),
@@ -71,13 +70,18 @@ async fn follow(
 
 /// The host waits for the longest time that a code names: for the whole sign-in, not for this
 /// code, because a new one follows it.
-async fn draw(http: &HttpClient, login: &Origin, ui: &LoginUi, end: Instant) -> Result<Code> {
+async fn draw(
+    http: &HttpClient,
+    login: &Origin,
+    ui: &LoginUi,
+    end: Instant,
+    line: &str,
+) -> Result<Code> {
     let answer = exchange::draw(http, request::draw_code(login)).await;
     let response = answer.map_err(|error| exchange::failed(&error))?;
-    let code = Code::read(response.status, &response.body)?;
+    let code = Code::read(login, response.status, &response.body)?;
     let left_ms = end.saturating_duration_since(Instant::now()).as_millis();
-    let text = "Scan this code with WeChat on your phone:".to_owned();
-    ui.qr(code.link(), u64::try_from(left_ms).ok(), Some(text)).await?;
+    ui.qr(code.link(), u64::try_from(left_ms).ok(), Some(line.to_owned())).await?;
     ui.link(code.link(), "Or open this link in WeChat:").await?;
     Ok(code)
 }
@@ -101,7 +105,7 @@ async fn ask_digits(ui: &LoginUi, question: &str) -> Result<String> {
         if (1..=DIGITS_COUNT).contains(&digits.len()) {
             return Ok(digits);
         }
-        ui.notice("That is not a number as the phone shows it.").await?;
+        ui.notice("That is not a number; type the digits as the phone shows them.").await?;
     }
 }
 
@@ -115,13 +119,13 @@ fn signed_in(credentials: &Credentials) -> Result<LoginResult> {
 }
 
 fn already_bound(saved: Option<Secret<Value>>) -> Result<LoginResult> {
-    let usable = saved.is_some_and(|saved| Credentials::read(saved.expose()).is_ok());
+    let usable = saved.is_some_and(|saved| Credentials::read(saved.expose()).is_some());
     if usable {
         let summary = "This WeChat is connected already; the saved credentials stay.".to_owned();
         return Ok(LoginResult::Unchanged { summary });
     }
     Err(Fault::config(
-        "This WeChat is bound to a bot whose credentials are not here. Remove the \
-         ClawBot connection in WeChat on the phone, then sign in again.",
+        "this WeChat is bound to a bot whose credentials are not here; remove the ClawBot \
+         connection in WeChat on the phone, then sign in again",
     ))
 }

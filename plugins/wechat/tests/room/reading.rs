@@ -1,6 +1,6 @@
 //! Reading through a real session, against the simulated platform.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::account::{LIMIT, connect, platform};
 use scv_plugin_api::{
@@ -133,6 +133,28 @@ async fn stop_fast() {
     let fault = reading.await.expect("no panic").expect_err("the poll ended");
     assert_eq!(fault.kind, FaultKind::Cancelled);
     platform.wait_held(false, LIMIT).await.expect("the platform sees the end");
+}
+
+/// The second empty answer that was not held rests before the third poll, and stop ends that.
+#[tokio::test]
+async fn a_platform_that_holds_no_polls_is_not_polled_in_a_hot_loop() {
+    let platform = platform();
+    for n in 0..3 {
+        platform.push_poll(answer(0, &format!("b{n}")));
+    }
+    let (session, stop) = connect(&platform, None).await;
+    let first = session.next_batch(None).await.expect("a sign of life");
+    let begin = Instant::now();
+    let second = session.next_batch(Some(first.token)).await.expect("an empty batch");
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert!(second.messages.is_empty() && !second.quiet);
+
+    let reading = tokio::spawn(async move { session.next_batch(Some(second.token)).await });
+    platform.wait_requests(Endpoint::GetUpdates, 3, LIMIT).await.expect("the third poll");
+    let begin = Instant::now();
+    stop.fire();
+    let _batch_or_cancelled = reading.await.expect("no panic");
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
 }
 
 #[tokio::test]

@@ -101,7 +101,12 @@ async fn qr_refresh() {
     let person = Person::default();
     let result = login(&platform, &person, None).await.expect("signed in");
     assert_eq!(credentials(result)["token"], "t");
-    assert_eq!(person.count(|event| matches!(event, LoginEventBody::Qr { .. })), 2);
+    let shown = person.shown.lock().expect("shown").clone();
+    let is_code = |pair: &[LoginEventBody]| matches!(pair, [LoginEventBody::Qr { text: Some(_), .. }, LoginEventBody::Link { text, .. }] if !text.is_empty());
+    assert_eq!(shown.windows(2).filter(|pair| is_code(pair)).count(), 2, "{shown:?}");
+    assert!(
+        matches!(&shown[2], LoginEventBody::Qr { text: Some(text), .. } if text.contains("expired"))
+    );
     let polled = platform.requests(Endpoint::GetQrcodeStatus);
     let handles: Vec<_> = polled.iter().filter_map(|poll| poll.query_value("qrcode")).collect();
     assert_eq!(handles[0], handles[1]);
@@ -142,7 +147,7 @@ async fn qr_bound() {
     let case = wechat_case("qr-bound").expect("a case");
     case.script(&platform);
     let fault = login(&platform, &Person::default(), None).await.expect_err("bound elsewhere");
-    assert!(fault.message.contains("Remove the ClawBot connection"), "{}", fault.message);
+    assert!(fault.message.contains("remove the ClawBot connection"), "{}", fault.message);
 
     case.script(&platform);
     let kept = login(&platform, &Person::default(), Some(saved(&platform))).await;
