@@ -12,6 +12,9 @@ pub enum Line {
 }
 
 /// Splits a byte stream into lines of at most `limit` bytes, in time linear in the bytes.
+///
+/// A newline ends a line; the end of the stream does not: what stands there without one was cut
+/// off, and is no line.
 #[derive(Debug)]
 pub struct LineDecoder {
     limit: usize,
@@ -40,14 +43,6 @@ impl LineDecoder {
             self.skipping = false;
         }
         self.take(bytes, &mut found);
-    }
-
-    /// Ends the stream: a last line without a newline is a line.
-    pub fn finish(&mut self, mut found: impl FnMut(Line)) {
-        if !self.partial.is_empty() {
-            found(Line::Complete(std::mem::take(&mut self.partial)));
-        }
-        self.skipping = false;
     }
 
     /// Appends to the line under way; false when it is being skipped.

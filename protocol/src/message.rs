@@ -1,8 +1,11 @@
 //! What clients send.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+
+use crate::{ErrorCode, SUPPORTED_VERSIONS};
 
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -23,8 +26,8 @@ macro_rules! id_type {
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
             }
         }
@@ -289,9 +292,9 @@ pub enum ControlCommand {
 pub const VERSION_2_PREFIX: &str = "clawbot";
 
 impl ControlCommand {
-    /// The same command in version 3's spelling. `channel_of` names the channel whose
-    /// version 2 prefix is the given one; without such a channel there is no such command.
-    pub fn modern(self, channel_of: impl FnOnce(&str) -> Option<String>) -> Option<Self> {
+    /// Version 3's spelling of the same command. `channel_of` names the channel that version 2
+    /// calls by the given prefix; without such a channel there is no such command.
+    pub fn into_version_3(self, channel_of: impl FnOnce(&str) -> Option<String>) -> Option<Self> {
         let channel = match &self {
             Self::ClawbotSet { .. } | Self::ClawbotLogout { .. } => channel_of(VERSION_2_PREFIX)?,
             _ => return Some(self),
@@ -322,6 +325,13 @@ pub enum RemoteTools {
     Owner,
 }
 
+impl fmt::Display for RemoteTools {
+    /// The word on the wire.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// Who is answered in a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -337,54 +347,50 @@ pub enum Senders {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DecodeError {
-    /// `invalid_json` or `invalid_request`.
-    pub code: crate::ErrorCode,
+    /// `invalid_json`, `invalid_request` or `version_mismatch`.
+    pub code: ErrorCode,
     /// Echoed when it can be read.
     pub request_id: Option<String>,
     /// What is wrong, without the line's content.
     pub message: String,
 }
 
-#[derive(Deserialize)]
-struct Envelope {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    request_id: Option<String>,
-}
-
 impl ClientMessage {
     /// Decodes one line.
     ///
     /// # Errors
-    /// `invalid_json` when the line is no JSON object, `invalid_request` when its type is
-    /// unknown or a field is missing or of another shape.
+    /// `invalid_json` when the line is no JSON object, `version_mismatch` for an `initialize` of
+    /// a version that is not served, whatever else is in it, and `invalid_request` when its type
+    /// is unknown or a field is missing or of another shape.
     pub fn decode(line: &[u8]) -> Result<Self, DecodeError> {
-        serde_json::from_slice(line).map_err(|error| Self::explain(line, &error))
-    }
-
-    /// Only for lines that failed: finds the request id and says what is wrong.
-    fn explain(line: &[u8], error: &serde_json::Error) -> DecodeError {
-        let Ok(serde_json::Value::Object(object)) = serde_json::from_slice(line) else {
-            return DecodeError {
-                code: crate::ErrorCode::InvalidJson,
+        let Ok(Value::Object(object)) = serde_json::from_slice(line) else {
+            return Err(DecodeError {
+                code: ErrorCode::InvalidJson,
                 request_id: None,
                 message: "the line is not a JSON object; send one object a line".into(),
-            };
+            });
         };
-        let text = |key: &str| object.get(key).and_then(|v| v.as_str()).map(str::to_owned);
-        let envelope = Envelope { kind: text("type"), request_id: text("request_id") };
-        let message = match &envelope.kind {
-            None => "the message has no \"type\"".to_owned(),
-            Some(kind) if !KNOWN_TYPES.contains(&kind.as_str()) => {
-                "the message's \"type\" is unknown; see docs/protocol.md for those served".into()
-            }
-            Some(kind) => format!("{kind}: {}", shape_problem(error)),
-        };
-        DecodeError {
-            code: crate::ErrorCode::InvalidRequest,
-            request_id: envelope.request_id,
-            message,
+        let request_id = object.get("request_id").and_then(Value::as_str).map(str::to_owned);
+        Self::read(object).map_err(|(code, message)| DecodeError { code, request_id, message })
+    }
+
+    /// Looks at the bare JSON first: serde would also take a variant's number for its name, and
+    /// a version of another shape for a mere mistake.
+    fn read(object: Map<String, Value>) -> Result<Self, (ErrorCode, String)> {
+        let invalid = |message: String| (ErrorCode::InvalidRequest, message);
+        let kind = tag::<Self>(&object, "type").map_err(invalid)?.to_owned();
+        if kind == "initialize" && !names_a_served_version(&object) {
+            let [oldest, newest] = SUPPORTED_VERSIONS;
+            let message = format!(
+                "this server speaks the protocol versions {oldest} and {newest} only; update the older side"
+            );
+            return Err((ErrorCode::VersionMismatch, message));
         }
+        if let Some(Value::Object(command)) = object.get("command") {
+            tag::<ControlCommand>(command, "action").map_err(invalid)?;
+        }
+        serde_json::from_value(Value::Object(object))
+            .map_err(|error| invalid(format!("{kind}: {}", problem(&error))))
     }
 
     /// The request id, echoed in answers.
@@ -406,27 +412,33 @@ impl ClientMessage {
     }
 }
 
-const KNOWN_TYPES: [&str; 12] = [
-    "initialize",
-    "daemon.control",
-    "session.start",
-    "turn.start",
-    "turn.cancel",
-    "approval.resolve",
-    "queue.update",
-    "queue.move",
-    "queue.remove",
-    "session.pause",
-    "session.clear",
-    "session.attach",
-];
+fn names_a_served_version(initialize: &Map<String, Value>) -> bool {
+    let version = initialize.get("protocol_version").and_then(Value::as_u64);
+    version.is_some_and(|version| SUPPORTED_VERSIONS.map(u64::from).contains(&version))
+}
 
-/// serde's text for a missing or unknown field names the field; its other texts quote the value.
-fn shape_problem(error: &serde_json::Error) -> String {
+/// The name under a tag, when the tagged type has a variant of this name.
+fn tag<'a, T: DeserializeOwned>(
+    object: &'a Map<String, Value>,
+    tag: &str,
+) -> Result<&'a str, String> {
+    let Some(name) = object.get(tag).and_then(Value::as_str) else {
+        return Err(format!("there is no \"{tag}\"; see docs/protocol.md for those served"));
+    };
+    // A tag alone is no message, but only an unknown one makes serde speak of variants.
+    match serde_json::from_value::<T>(json!({ tag: name })) {
+        Err(error) if error.to_string().starts_with("unknown variant") => {
+            Err(format!("the \"{tag}\" is unknown; see docs/protocol.md for those served"))
+        }
+        _ => Ok(name),
+    }
+}
+
+/// serde's text for a missing field names the field; its other texts quote the value.
+fn problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" at line ").next().unwrap_or_default();
     if text.starts_with("missing field") {
-        return text.to_owned();
+        return text;
     }
     "a field has a value of another kind than this message takes".to_owned()
 }

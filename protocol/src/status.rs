@@ -1,6 +1,6 @@
 //! The daemon's health.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub struct Component {
     /// The last message that the platform accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_out_unix_seconds: Option<u64>,
-    /// Conversations with a running turn.
+    /// Conversations with a turn that runs, or whose answer is not durable yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<u64>,
     /// Messages that wait for their turn.
@@ -186,4 +186,30 @@ pub enum PluginState {
     /// A state of a newer server.
     #[serde(other)]
     Unknown,
+}
+
+impl fmt::Display for ComponentState {
+    /// The word on the wire.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl fmt::Display for PluginState {
+    /// The word on the wire.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_shown_as_they_are_written() {
+        assert_eq!(format!("{:>9}", ComponentState::Backoff), "  backoff");
+        assert_eq!(PluginState::Unpinned.to_string(), "unpinned");
+        assert_eq!(RemoteTools::Owner.to_string(), "owner");
+    }
 }

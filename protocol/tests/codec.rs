@@ -20,8 +20,8 @@ fn expected(stream: &[u8], limit: usize) -> Vec<Line> {
             Line::TooLong => Line::TooLong,
         })
         .collect();
-    if !unfinished.is_empty() {
-        lines.push(line(unfinished));
+    if unfinished.len() > limit {
+        lines.push(Line::TooLong);
     }
     lines
 }
@@ -32,7 +32,6 @@ fn decode(chunks: &[&[u8]], limit: usize) -> Vec<Line> {
     for chunk in chunks {
         decoder.push(chunk, |line| lines.push(line));
     }
-    decoder.finish(|line| lines.push(line));
     lines
 }
 

@@ -29,7 +29,7 @@ const CASES: [(&str, ErrorCode, Option<&str>); 14] = {
             Some("7"),
         ),
         (
-            r#"{"type":"initialize","request_id":"7","protocol_version":-1,"client":{"name":"a","version":"1"}}"#,
+            r#"{"type":"initialize","request_id":"7","protocol_version":3,"client":{"name":"a"}}"#,
             InvalidRequest,
             Some("7"),
         ),
@@ -42,6 +42,45 @@ fn each_fault_has_its_code_and_echoes_the_request_id() {
         let error = ClientMessage::decode(line.as_bytes()).expect_err(line);
         assert_eq!(error.code, code, "{line}");
         assert_eq!(error.request_id.as_deref(), request_id, "{line}");
+    }
+}
+
+#[test]
+fn another_version_is_that_whatever_it_looks_like() {
+    for version in ["-1", "0", "1", "4", "9", "5000000000", "\"3\"", "2.5", "3.0", "null", "[3]"] {
+        for rest in [r#","client":{"name":"a","version":"1"}"#, "", r#","client":7"#] {
+            let line = format!(
+                r#"{{"type":"initialize","request_id":"7","protocol_version":{version}{rest}}}"#
+            );
+            let error = ClientMessage::decode(line.as_bytes()).expect_err(&line);
+            assert_eq!(error.code, ErrorCode::VersionMismatch, "{line}");
+            assert_eq!(error.request_id.as_deref(), Some("7"), "{line}");
+        }
+    }
+    let none = br#"{"type":"initialize"}"#;
+    assert_eq!(ClientMessage::decode(none).expect_err("none").code, ErrorCode::VersionMismatch);
+}
+
+#[test]
+fn an_unknown_type_and_an_unknown_action_are_called_unknown() {
+    for (line, told) in [
+        (r#"{"type":"dance","request_id":"7"}"#, "\"type\" is unknown"),
+        (
+            r#"{"type":"daemon.control","request_id":"7","command":{"action":"dance"}}"#,
+            "\"action\" is unknown",
+        ),
+        (
+            r#"{"type":"daemon.control","request_id":"7","command":{"action":"channel_logout"}}"#,
+            "missing field `channel`",
+        ),
+        (r#"{"type":"daemon.control","request_id":"7","command":{"action":0}}"#, "no \"action\""),
+        (
+            r#"{"type":"daemon.control","request_id":"7","command":"status"}"#,
+            "a value of another kind",
+        ),
+    ] {
+        let message = ClientMessage::decode(line.as_bytes()).expect_err(line).message;
+        assert!(message.contains(told), "{line}: {message}");
     }
 }
 
@@ -116,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn version_2_commands_have_a_modern_spelling() {
+fn version_2_commands_have_a_spelling_in_version_3() {
     let command = |json: &str| serde_json::from_str::<ControlCommand>(json).expect(json);
     let channel = |prefix: &str| (prefix == "clawbot").then(|| "pigeon".to_owned());
     for (old, new) in [
@@ -129,8 +168,8 @@ fn version_2_commands_have_a_modern_spelling() {
             r#"{"action":"channel_logout","channel":"pigeon","account":"a"}"#,
         ),
     ] {
-        assert_eq!(command(old).modern(channel), Some(command(new)));
-        assert_eq!(command(old).modern(|_| None), None, "no channel had that prefix");
-        assert_eq!(command(new).modern(|_| None), Some(command(new)));
+        assert_eq!(command(old).into_version_3(channel), Some(command(new)));
+        assert_eq!(command(old).into_version_3(|_| None), None, "no channel had that prefix");
+        assert_eq!(command(new).into_version_3(|_| None), Some(command(new)));
     }
 }
