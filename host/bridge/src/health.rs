@@ -17,7 +17,7 @@ pub struct HealthReport {
     pub last_in_unix_seconds: Option<u64>,
     /// The last message that the platform accepted.
     pub last_out_unix_seconds: Option<u64>,
-    /// Conversations with a running turn.
+    /// Conversations with a turn that runs, or whose answer is not durable yet.
     pub running: u64,
     /// Messages that wait for their turn.
     pub waiting: u64,
@@ -37,10 +37,8 @@ pub struct HealthReport {
     pub user_id: Option<String>,
     /// What is in effect; `owner` only with a known owner.
     pub remote_tools: RemoteTools,
-    /// What is wrong.
+    /// What is wrong and what to do about it, in one sentence.
     pub error: Option<String>,
-    /// What to do about it.
-    pub hint: Option<String>,
 }
 
 /// A shared cell with the report of one account; the daemon reads it, the bridge writes it.

@@ -10,6 +10,7 @@
 //! - [`run_account`]: the shell that gives the machine its files, sessions and sockets.
 
 pub mod accounts;
+pub mod backoff;
 pub mod clock;
 pub mod fs;
 pub mod health;
@@ -22,10 +23,13 @@ mod home;
 mod names;
 mod runner;
 
-pub use accounts::{Accounts, AccountsError, Settings, SettingsChange, Snapshot, fingerprint};
+pub use accounts::{
+    Accounts, AccountsError, Settings, SettingsChange, Snapshot, Ticket, fingerprint,
+};
+pub use backoff::Backoff;
 pub use clock::{Clock, SystemClock};
 pub use conversation::Dialer;
 pub use health::{Health, HealthReport};
 pub use home::Home;
-pub use names::{AccountName, ChannelId, NameError};
+pub use names::{AccountArgs, AccountName, ChannelId, NameError};
 pub use runner::{AccountContext, RunError, RunErrorKind, run_account};

@@ -21,6 +21,8 @@ pub const BUSY_STEP_MS: u64 = 25;
 pub const MAX_BASE_BYTES: u64 = 64 * 1024 * 1024;
 /// A journal: an account whose folds keep failing stops here rather than fill the disk.
 pub const MAX_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
+/// What a full journal still has room for: the record that folds it.
+pub const FOLD_RECORD_BYTES: u64 = 128;
 /// A journal of this size is folded into the base.
 pub const FOLD_JOURNAL_BYTES: u64 = 1024 * 1024;
 /// The payload of one record.
@@ -56,22 +58,22 @@ pub const SENDS_IN_FLIGHT_COUNT: usize = 4;
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
 /// Between two notices about unreadable messages in one conversation.
 pub const UNREADABLE_NOTICE_MS: u64 = 10 * 60_000;
-/// First wait after something failed, and the step that doubles.
+/// First wait after something failed.
 pub const RETRY_FIRST_MS: u64 = 1_000;
-/// Longest wait before a commit is tried again.
-pub const RETRY_COMMIT_MAX_MS: u64 = 30_000;
-/// Longest wait before a send is tried again, where the platform asks for nothing else.
-pub const RETRY_SEND_MAX_MS: u64 = 60_000;
+/// Longest wait after something failed, where the platform asks for nothing else.
+pub const RETRY_MAX_MS: u64 = 60_000;
 /// Shortest wait that a platform may ask for.
 pub const PLATFORM_PAUSE_MIN_MS: u64 = 100;
 /// Longest wait that a platform may ask for.
 pub const PLATFORM_PAUSE_MAX_MS: u64 = 3_600_000;
-/// Longest wait before connecting again.
-pub const RECONNECT_MAX_MS: u64 = 60_000;
-/// First wait before connecting again with credentials that the platform refused.
-pub const SIGNED_OUT_FIRST_MS: u64 = 30_000;
-/// Longest wait before connecting again with credentials that the platform refused.
-pub const SIGNED_OUT_MAX_MS: u64 = 600_000;
+/// Longest wait before a failed commit is tried again.
+pub const COMMIT_RETRY_MAX_MS: u64 = 30_000;
+/// First wait before a try that succeeds only after a person has acted.
+pub const SLOW_FIRST_MS: u64 = 30_000;
+/// Longest wait before a try that succeeds only after a person has acted.
+pub const SLOW_MAX_MS: u64 = 600_000;
+/// How long an account waits after another one with the same bot has ended.
+pub const SAME_BOT_PAUSE_MS: u64 = 1_000;
 /// Accepted sends without a receipt, in a row, that status speaks of.
 pub const UNCONFIRMED_ROW_COUNT: u64 = 3;
 
@@ -92,5 +94,8 @@ const _: () = assert!(MAX_SESSIONS_COUNT >= RUNNING_CONVERSATIONS_COUNT);
 // One batch can at most answer each of its messages with a notice.
 const _: () = assert!(MAX_SEEN_COUNT >= MAX_BATCH_MESSAGES_COUNT + MAX_PENDING_COUNT);
 const _: () = assert!(MAX_RECORD_BYTES > 8 * MAX_CHECKPOINT_BYTES);
-const _: () = assert!(MAX_RECORD_BYTES as u64 + FOLD_JOURNAL_BYTES < MAX_JOURNAL_BYTES);
+const _: () =
+    assert!(MAX_RECORD_BYTES as u64 + FOLD_JOURNAL_BYTES + FOLD_RECORD_BYTES < MAX_JOURNAL_BYTES);
+const _: () = assert!(RETRY_FIRST_MS <= COMMIT_RETRY_MAX_MS && COMMIT_RETRY_MAX_MS <= RETRY_MAX_MS);
+const _: () = assert!(SLOW_FIRST_MS <= SLOW_MAX_MS);
 const _: () = assert!(STOP_MS > CLOSE_GRACE_MS as u64 && STOP_MS < SEND_DEADLINE_MS);

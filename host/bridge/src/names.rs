@@ -97,6 +97,30 @@ macro_rules! text_name {
 text_name!(AccountName, NameError);
 text_name!(ChannelId, NameError);
 
+/// An account as the arguments of a command name it: `pigeon`, or `pigeon --account work`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountArgs {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The account; not written when it is the one that commands mean anyway.
+    pub account: AccountName,
+}
+
+impl AccountArgs {
+    pub(crate) fn new(channel: &ChannelId, account: &AccountName) -> Self {
+        Self { channel: channel.clone(), account: account.clone() }
+    }
+}
+
+impl fmt::Display for AccountArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.account.as_str() {
+            AccountName::DEFAULT => write!(f, "{}", self.channel),
+            name => write!(f, "{} --account {name}", self.channel),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

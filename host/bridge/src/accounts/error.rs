@@ -2,26 +2,39 @@
 
 use std::io;
 
-use crate::names::NameError;
+use crate::{
+    AccountArgs, ChannelId, NameError,
+    fs::NOT_OURS,
+    limits::{MAX_ACCOUNTS_COUNT, MAX_DIR_ENTRIES_COUNT},
+};
 
-/// Why an account call failed. The texts hold no path, no name from a file and no content.
+/// Why an account call failed. The texts are whole sentences, what is wrong
+/// and what to do; they hold no path, no name from a file and no content.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccountsError {
     /// Another process or task changes this account right now.
     #[error("the account is busy; try again in a moment")]
     Busy,
     /// A bridge of this account runs in another process, or has not been stopped.
-    #[error("a bridge of this account is running already; stop it first")]
+    #[error("the account is run by another scv already; stop that one first")]
     Running,
     /// No credentials.
-    #[error("the account is not signed in; run `scv channels login <channel>`")]
-    NotSignedIn,
+    #[error("the account is not signed in; run `scv channels login {0}`")]
+    NotSignedIn(AccountArgs),
     /// The workspace cannot be used.
     #[error("the workspace is not an existing folder with an absolute path; choose another one")]
     Workspace,
     /// More than 128 accounts.
-    #[error("the channel has more than 128 accounts; remove some with `scv channels logout`")]
-    TooMany,
+    #[error(
+        "the channel has more than {MAX_ACCOUNTS_COUNT} accounts; remove some with `scv channels logout {0} --account NAME`"
+    )]
+    TooMany(ChannelId),
+    /// A folder with more files than any use of scv makes.
+    #[error("{what} holds more than {MAX_DIR_ENTRIES_COUNT} files; move away what is not scv's")]
+    TooManyFiles {
+        /// Which folder.
+        what: &'static str,
+    },
     /// A credentials file whose name is no account name.
     #[error(
         "the channel's accounts folder holds a file whose name is no account name; rename or remove it"
@@ -41,13 +54,13 @@ pub enum AccountsError {
         problem: String,
     },
     /// A sign-in over credentials that may not be replaced.
-    #[error("the account is signed in already; run `scv channels logout <channel>` first")]
-    SignedIn,
+    #[error("the account is signed in already; run `scv channels logout {0}` first")]
+    SignedIn(AccountArgs),
     /// A sign-in as somebody else.
     #[error(
-        "this is another bot or owner than the account was signed in with; run `scv channels logout <channel>` first"
+        "this is another bot or owner than the account was signed in with; run `scv channels logout {0}` first"
     )]
-    OtherIdentity,
+    OtherIdentity(AccountArgs),
     /// The saved credentials changed while a sign-in was going on.
     #[error("the saved credentials changed meanwhile; run the sign-in again")]
     Changed,
@@ -61,6 +74,14 @@ pub enum AccountsError {
         "an older release still uses this channel's files; stop it, and this goes on by itself"
     )]
     LegacyBusy,
+    /// Something that is not ours to use stands where a file or folder belongs. It is kept.
+    #[error("{what} is not a {expected} of yours; move it away, and this goes on by itself")]
+    NotOurs {
+        /// Which kind of file.
+        what: &'static str,
+        /// `regular file` or `folder`.
+        expected: &'static str,
+    },
     /// The file system said no.
     #[error(
         "{what} could not be read or written ({kind}); check the disk and the file modes under SCV_HOME"
@@ -80,7 +101,10 @@ impl AccountsError {
     }
 
     pub(crate) fn io(what: What, error: &io::Error) -> Self {
-        Self::Io { what: what.name(), kind: error.kind() }
+        match error.kind() {
+            NOT_OURS => Self::NotOurs { what: what.name(), expected: what.expected() },
+            kind => Self::Io { what: what.name(), kind },
+        }
     }
 }
 
@@ -89,6 +113,7 @@ impl AccountsError {
 pub(crate) enum What {
     Channels,
     Accounts,
+    Folder,
     Account,
     Lock,
     Credentials,
@@ -101,11 +126,19 @@ impl What {
         match self {
             Self::Channels => "the channels folder",
             Self::Accounts => "the channel's accounts folder",
+            Self::Folder => "a folder of the channel",
             Self::Account => "the account's files",
             Self::Lock => "the account's lock file",
             Self::Credentials => "the account's credentials",
             Self::Settings => "the account's settings",
-            Self::Legacy => "the files of an older release",
+            Self::Legacy => "what an older release left",
+        }
+    }
+
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::Channels | Self::Accounts | Self::Folder | Self::Legacy => "folder",
+            Self::Account | Self::Lock | Self::Credentials | Self::Settings => "regular file",
         }
     }
 }

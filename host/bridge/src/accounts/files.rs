@@ -1,6 +1,10 @@
 //! Small JSON files of an account, read whole and replaced atomically.
 
-use std::{io, path::Path};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::de::DeserializeOwned;
 
@@ -43,16 +47,8 @@ pub(crate) fn replace(fs: &dyn FileSystem, path: &Path, bytes: &[u8]) -> io::Res
 
 /// Writes and syncs the temporary file that [`replace`] renames. Its name is fixed, so that
 /// one left behind by a crash is found and replaced.
-pub(crate) fn write_beside(
-    fs: &dyn FileSystem,
-    path: &Path,
-    bytes: &[u8],
-) -> io::Result<std::path::PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(".tmp");
-    let temporary = path.with_file_name(hidden);
+pub(crate) fn write_beside(fs: &dyn FileSystem, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let temporary = beside(path);
     let mut file = match fs.create(&temporary) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs.remove(&temporary)?;
@@ -63,6 +59,19 @@ pub(crate) fn write_beside(
     file.write(bytes)?;
     file.sync_data()?;
     Ok(temporary)
+}
+
+/// The temporary file of a file.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".tmp");
+    path.with_file_name(name)
+}
+
+/// The name of the file whose temporary file has this name.
+pub(super) fn of_temporary(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(".tmp")
 }
 
 /// Removes a file if it is there, durably.
@@ -82,7 +91,7 @@ pub(crate) fn sync_parent(fs: &dyn FileSystem, path: &Path) -> io::Result<()> {
 pub(super) fn private_dir(fs: &dyn FileSystem, path: &Path) -> Result<(), AccountsError> {
     let made = fs.private_dir(path);
     let synced = made.and_then(|made| if made { sync_parent(fs, path) } else { Ok(()) });
-    synced.map_err(|error| AccountsError::io(What::Account, &error))
+    synced.map_err(|error| AccountsError::io(What::Folder, &error))
 }
 
 fn damaged(what: What, problem: String) -> AccountsError {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Accounts, AccountsError, error::What, files, locks};
 use crate::{
     AccountName, ChannelId,
-    fs::EntryKind,
+    fs::{EntryKind, NOT_OURS},
     home::AccountFiles,
     limits::{MAX_DIR_ENTRIES_COUNT, MAX_SMALL_FILE_BYTES},
 };
@@ -43,7 +43,7 @@ impl Accounts {
             None => false,
             Some(EntryKind::Dir) => self.move_folder(&old, channel)?,
             Some(EntryKind::File | EntryKind::Other) => {
-                return Err(AccountsError::io(What::Legacy, &io::ErrorKind::NotADirectory.into()));
+                return Err(AccountsError::io(What::Legacy, &NOT_OURS.into()));
             }
         };
         let single_file = self.home.root().join(&legacy.single_file);

@@ -74,8 +74,15 @@ impl Transaction {
             .map_err(|error| AccountsError::io(What::Credentials, &error))
     }
 
+    /// Removes a file, and first what a write of it that was cut off has left beside it.
     pub(super) fn remove(&self, path: &Path) -> Result<(), AccountsError> {
+        self.remove_temporary(path)?;
         files::remove(&*self.fs, path).map_err(|error| AccountsError::io(What::Account, &error))
+    }
+
+    pub(super) fn remove_temporary(&self, path: &Path) -> Result<(), AccountsError> {
+        files::remove(&*self.fs, &files::beside(path))
+            .map_err(|error| AccountsError::io(What::Account, &error))
     }
 
     pub(super) fn files(&self) -> &AccountFiles {

@@ -7,7 +7,7 @@ use scv_plugin_api::{
 use serde_json::Value;
 
 use super::{Accounts, AccountsError, error::What, fingerprint, retry_busy};
-use crate::{AccountName, ChannelId};
+use crate::{AccountArgs, AccountName, ChannelId};
 
 /// Saved credentials.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub enum LoginError {
     #[error(transparent)]
     Accounts(#[from] AccountsError),
     /// The plugin could not tell whose credentials these are.
-    #[error("the plugin could not read the credentials: {0}")]
+    #[error("the plugin could not tell whose credentials these are ({0}); sign in again")]
     Inspect(Fault),
 }
 
@@ -68,7 +68,9 @@ impl Accounts {
         match relogin {
             Relogin::SameIdentity => Ok(()),
             Relogin::LogoutFirst | Relogin::Unknown if missing => Ok(()),
-            Relogin::LogoutFirst | Relogin::Unknown => Err(AccountsError::SignedIn),
+            Relogin::LogoutFirst | Relogin::Unknown => {
+                Err(AccountsError::SignedIn(AccountArgs::new(channel, account)))
+            }
         }
     }
 
@@ -92,13 +94,14 @@ impl Accounts {
         if current.as_ref().map(|c| &c.revision) != saved.map(|s| &s.revision) {
             return Err(AccountsError::Changed);
         }
+        let args = || AccountArgs::new(channel, account);
         match (saved, relogin) {
             (None, _) => {}
             (Some(_), Relogin::LogoutFirst | Relogin::Unknown) => {
-                return Err(AccountsError::SignedIn);
+                return Err(AccountsError::SignedIn(args()));
             }
             (Some(saved), Relogin::SameIdentity) if saved.fingerprint != new_fingerprint => {
-                return Err(AccountsError::OtherIdentity);
+                return Err(AccountsError::OtherIdentity(args()));
             }
             (Some(_), Relogin::SameIdentity) => {}
         }

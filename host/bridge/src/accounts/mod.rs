@@ -1,6 +1,7 @@
 //! Accounts on disk: who is signed in, how each is set, and the two locks that keep one
 //! account in one pair of hands.
 
+mod bots;
 mod error;
 mod files;
 mod identity;
@@ -11,6 +12,7 @@ mod settings;
 
 use std::{
     collections::HashMap,
+    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -20,6 +22,8 @@ use scv_plugin_api::wire::Secret;
 use scv_protocol::{RemoteTools, Senders};
 use serde_json::Value;
 
+use bots::Bots;
+pub use bots::Ticket;
 pub use error::AccountsError;
 pub(crate) use files::{remove, replace, sync_parent, write_beside};
 pub use identity::fingerprint;
@@ -30,7 +34,7 @@ pub use login::{LoginError, Saved, SavedIdentity, store_login};
 pub use settings::{Settings, SettingsChange};
 
 use crate::{
-    AccountName, ChannelId, Home,
+    AccountArgs, AccountName, ChannelId, Home,
     fs::{Entry, FileSystem},
     home::AccountFiles,
     limits::{MAX_ACCOUNTS_COUNT, MAX_DIR_ENTRIES_COUNT},
@@ -53,8 +57,7 @@ pub struct Snapshot {
 pub struct Accounts {
     home: Home,
     fs: Arc<dyn FileSystem>,
-    /// Which account of a channel runs as which bot, by fingerprint.
-    bots: Mutex<HashMap<(ChannelId, String), AccountName>>,
+    bots: Bots,
     /// Where the earliest release kept the account `default`: logout removes it, too.
     single_files: Mutex<HashMap<ChannelId, PathBuf>>,
 }
@@ -62,7 +65,7 @@ pub struct Accounts {
 impl Accounts {
     /// The accounts under this home.
     pub fn new(home: Home, fs: Arc<dyn FileSystem>) -> Self {
-        Self { home, fs, bots: Mutex::default(), single_files: Mutex::default() }
+        Self { home, fs, bots: Bots::default(), single_files: Mutex::default() }
     }
 
     /// Where they are.
@@ -70,16 +73,17 @@ impl Accounts {
         &self.home
     }
 
-    /// The signed-in accounts of a channel, sorted.
+    /// The signed-in accounts of a channel, sorted. Removes what a sign-in that was cut off has
+    /// left, as it holds a secret.
     ///
     /// # Errors
-    /// [`AccountsError::TooMany`] beyond 128, [`AccountsError::BadName`], and I/O errors: never
-    /// a partial list.
+    /// [`AccountsError::TooMany`] beyond 128, [`AccountsError::TooManyFiles`],
+    /// [`AccountsError::BadName`], and I/O errors: never a partial list.
     pub fn discover(&self, channel: &ChannelId) -> Result<Vec<AccountName>, AccountsError> {
-        let dir = self.home.accounts_dir(channel);
-        let Some(names) = self.list(dir, What::Accounts)? else {
-            return Ok(Vec::new());
-        };
+        let names = self.list(self.home.accounts_dir(channel), What::Accounts)?;
+        let names = names.iter().map(|name| name.to_str().ok_or(AccountsError::BadName));
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        self.remove_leftovers(channel, &names);
         let accounts = names
             .iter()
             .filter(|name| !name.starts_with('.'))
@@ -87,7 +91,7 @@ impl Accounts {
             .map(|name| AccountName::new(name).map_err(|_| AccountsError::BadName))
             .collect::<Result<Vec<_>, _>>()?;
         if accounts.len() > MAX_ACCOUNTS_COUNT {
-            return Err(AccountsError::TooMany);
+            return Err(AccountsError::TooMany(channel.clone()));
         }
         Ok(accounts)
     }
@@ -98,11 +102,8 @@ impl Accounts {
     /// I/O errors: never a partial list.
     pub fn unclaimed(&self, known: &[ChannelId]) -> Result<Vec<ChannelId>, AccountsError> {
         let names = self.list(self.home.channels_dir(), What::Channels)?;
-        let ids = names.unwrap_or_default().into_iter();
-        Ok(ids
-            .filter_map(|name| ChannelId::new(name).ok())
-            .filter(|id| !known.contains(id))
-            .collect())
+        let ids = names.iter().filter_map(|name| ChannelId::new(name.to_str()?).ok());
+        Ok(ids.filter(|id| !known.contains(id)).collect())
     }
 
     /// Credentials and settings, read together; `None` when nobody is signed in.
@@ -146,13 +147,14 @@ impl Accounts {
         {
             return Err(AccountsError::Workspace);
         }
+        let not_signed_in = || AccountsError::NotSignedIn(AccountArgs::new(channel, account));
         let files = self.files(channel, account);
         if self.entry_is_missing(&files.credentials())? {
-            return Err(AccountsError::NotSignedIn);
+            return Err(not_signed_in());
         }
         let transaction = self.transaction(channel, account)?;
         if transaction.credentials()?.is_none() {
-            return Err(AccountsError::NotSignedIn);
+            return Err(not_signed_in());
         }
         let (before, _) = transaction.settings()?;
         let after = before.clone().with(change);
@@ -172,7 +174,7 @@ impl Accounts {
     pub fn logout(&self, channel: &ChannelId, account: &AccountName) -> Result<(), AccountsError> {
         let files = self.files(channel, account);
         if self.nothing_saved(&files)? {
-            return Err(AccountsError::NotSignedIn);
+            return Err(AccountsError::NotSignedIn(AccountArgs::new(channel, account)));
         }
         let _lifetime = self.lifetime(channel, account)?;
         let transaction = self.transaction(channel, account)?;
@@ -224,22 +226,6 @@ impl Accounts {
         Arc::clone(&self.fs)
     }
 
-    /// Says that `account` runs as the bot of `fingerprint`, until the answer is dropped.
-    pub(crate) fn occupy(
-        self: &Arc<Self>,
-        channel: &ChannelId,
-        account: &AccountName,
-        fingerprint: &str,
-    ) -> Result<Occupied, AccountName> {
-        let key = (channel.clone(), fingerprint.to_owned());
-        let mut bots = self.bots.lock().expect("no panic while it is held");
-        if let Some(other) = bots.get(&key) {
-            return Err(other.clone());
-        }
-        bots.insert(key.clone(), account.clone());
-        Ok(Occupied { accounts: Arc::clone(self), key })
-    }
-
     /// Makes the folders of a channel, private and durable.
     fn make_dirs(&self, channel: &ChannelId) -> Result<(), AccountsError> {
         let root = self.home.root().to_owned();
@@ -259,11 +245,26 @@ impl Accounts {
         for path in
             [files.credentials(), files.state(), files.journal(), files.keys(), files.settings()]
         {
-            if !self.entry_is_missing(&path)? {
+            if !self.entry_is_missing(&path)? || !self.entry_is_missing(&files::beside(&path))? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whoever writes credentials holds the transaction lock: while it is taken, or when the
+    /// file cannot be removed, the next discovery tries again.
+    fn remove_leftovers(&self, channel: &ChannelId, names: &[&str]) {
+        let files = names.iter().filter_map(|name| files::of_temporary(name));
+        let accounts = files.filter_map(|name| AccountName::new(name.strip_suffix(".json")?).ok());
+        for account in accounts {
+            let removed = self.transaction(channel, &account).and_then(|transaction| {
+                transaction.remove_temporary(&transaction.files().credentials())
+            });
+            if let Err(error) = removed {
+                tracing::debug!(%channel, %account, %error, "a cut-off sign-in's file is still there");
+            }
+        }
     }
 
     fn entry_is_missing(&self, path: &Path) -> Result<bool, AccountsError> {
@@ -285,30 +286,15 @@ impl Accounts {
         (*account == AccountName::default()).then(|| known.get(channel).cloned())?
     }
 
-    fn list(&self, dir: PathBuf, what: What) -> Result<Option<Vec<String>>, AccountsError> {
-        let names = match self.fs.list(&dir, MAX_DIR_ENTRIES_COUNT) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+    /// The names in a folder, sorted; none when it is not there.
+    fn list(&self, dir: PathBuf, what: What) -> Result<Vec<OsString>, AccountsError> {
+        match self.fs.list(&dir, MAX_DIR_ENTRIES_COUNT) {
+            Ok(names) => Ok(names),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                return Err(AccountsError::TooMany);
+                Err(AccountsError::TooManyFiles { what: what.name() })
             }
-            Err(error) => return Err(AccountsError::io(what, &error)),
-        };
-        let names = names.into_iter().map(|name| name.into_string());
-        names.collect::<Result<Vec<_>, _>>().map(Some).map_err(|_| AccountsError::BadName)
-    }
-}
-
-/// Marks a bot as running until it is dropped.
-pub(crate) struct Occupied {
-    accounts: Arc<Accounts>,
-    key: (ChannelId, String),
-}
-
-impl Drop for Occupied {
-    fn drop(&mut self) {
-        if let Ok(mut bots) = self.accounts.bots.lock() {
-            bots.remove(&self.key);
+            Err(error) => Err(AccountsError::io(what, &error)),
         }
     }
 }

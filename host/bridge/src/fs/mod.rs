@@ -7,6 +7,10 @@ use std::{ffi::OsString, io, path::Path};
 
 pub use real::RealFileSystem;
 
+/// The error kind for what stands at a path and is not ours to use: a symlink, an entry of
+/// another kind, another user's. The system itself never reports it.
+pub const NOT_OURS: io::ErrorKind = io::ErrorKind::InvalidData;
+
 /// What accounts and state ask of a file system. Nothing here but [`FileSystem::sync_dir`]
 /// follows a symlink in the last part of a path, and everything that is created is private from birth (0600, folders 0700).
 ///
@@ -15,8 +19,8 @@ pub trait FileSystem: Send + Sync {
     /// Reads a whole file of ours; one with a wider mode is first made private.
     ///
     /// # Errors
-    /// `NotFound`; `FileTooLarge` when it has more than `limit` bytes; `PermissionDenied` for a
-    /// symlink, anything but a regular file, or a file of another user.
+    /// `NotFound`; `FileTooLarge` when it has more than `limit` bytes; [`NOT_OURS`] for a symlink,
+    /// anything but a regular file, or a file of another user.
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>>;
 
     /// Creates a file that does not exist yet, for writing.
@@ -52,7 +56,7 @@ pub trait FileSystem: Send + Sync {
     /// Makes sure that a private folder of ours is there; true when it was made.
     ///
     /// # Errors
-    /// `PermissionDenied` for a symlink, anything but a folder, or a folder of another user.
+    /// [`NOT_OURS`] for a symlink, anything but a folder, or a folder of another user.
     fn private_dir(&self, path: &Path) -> io::Result<bool>;
 
     /// Makes creations, renames and removals in a folder durable.
@@ -64,7 +68,7 @@ pub trait FileSystem: Send + Sync {
     /// The names in a folder, sorted; an entry that cannot be read fails the whole call.
     ///
     /// # Errors
-    /// `NotFound`; `FileTooLarge` beyond `limit` entries.
+    /// `NotFound`; `FileTooLarge` beyond `limit` entries; [`NOT_OURS`] for anything but a folder.
     fn list(&self, path: &Path, limit: usize) -> io::Result<Vec<OsString>>;
 
     /// What stands at a path, without following it.

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::{DurableFile, Entry, EntryKind, FileSystem};
+use super::{DurableFile, Entry, EntryKind, FileSystem, NOT_OURS};
 
 const FILE_MODE: u32 = 0o600;
 const DIR_MODE: u32 = 0o700;
@@ -69,7 +69,7 @@ impl FileSystem for RealFileSystem {
             .read(true)
             .custom_flags(OPEN_FLAGS | OFlags::DIRECTORY.bits().cast_signed())
             .open(path)
-            .map_err(link_is_denied)?;
+            .map_err(|error| unless_other(error, path, EntryKind::Dir))?;
         make_private(&dir, &dir.metadata()?, DIR_MODE)?;
         Ok(false)
     }
@@ -79,8 +79,8 @@ impl FileSystem for RealFileSystem {
     }
 
     fn list(&self, path: &Path, limit: usize) -> io::Result<Vec<OsString>> {
-        if std::fs::symlink_metadata(path)?.is_symlink() {
-            return Err(io::ErrorKind::PermissionDenied.into());
+        if !std::fs::symlink_metadata(path)?.is_dir() {
+            return Err(NOT_OURS.into());
         }
         let mut names = Vec::new();
         for entry in std::fs::read_dir(path)? {
@@ -131,11 +131,14 @@ impl DurableFile for File {
 }
 
 fn open_ours(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let file =
-        options.mode(FILE_MODE).custom_flags(OPEN_FLAGS).open(path).map_err(link_is_denied)?;
+    let file = options
+        .mode(FILE_MODE)
+        .custom_flags(OPEN_FLAGS)
+        .open(path)
+        .map_err(|error| unless_other(error, path, EntryKind::File))?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Err(io::ErrorKind::PermissionDenied.into());
+        return Err(NOT_OURS.into());
     }
     make_private(&file, &metadata, FILE_MODE)?;
     Ok(file)
@@ -145,7 +148,7 @@ fn open_ours(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// refused. Somebody else's is refused.
 fn make_private(file: &File, metadata: &Metadata, mode: u32) -> io::Result<()> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(io::ErrorKind::PermissionDenied.into());
+        return Err(NOT_OURS.into());
     }
     if metadata.mode() & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -153,13 +156,13 @@ fn make_private(file: &File, metadata: &Metadata, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-fn link_is_denied(error: io::Error) -> io::Error {
-    let is_link = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-        || error.kind() == io::ErrorKind::NotADirectory;
-    if is_link {
-        return io::ErrorKind::PermissionDenied.into();
+/// Why a path could not be opened, in one word for whatever is not of this kind: each of them
+/// fails in a way of its own.
+fn unless_other(error: io::Error, path: &Path, expected: EntryKind) -> io::Error {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if kind(&metadata) != expected => NOT_OURS.into(),
+        _ => error,
     }
-    error
 }
 
 fn kind(metadata: &Metadata) -> EntryKind {

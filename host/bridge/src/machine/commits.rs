@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CommitId, Output, Step, Timer, Turn};
-use crate::{
-    limits::{RETRY_COMMIT_MAX_MS, RETRY_FIRST_MS},
-    store::Change,
-};
+use crate::{Backoff, store::Change};
 
 /// What follows once a commit is durable.
 #[derive(Debug)]
@@ -21,17 +18,37 @@ pub(super) enum Purpose {
     Delivery { key: String, pause_ms: Option<u64> },
 }
 
-#[derive(Default)]
 pub(super) struct Commits {
     under_way: BTreeMap<CommitId, (Purpose, Vec<Change>)>,
     /// In the order of their first try, which they keep.
     failed: BTreeMap<CommitId, (Purpose, Vec<Change>)>,
     next_id: u64,
-    failures: u32,
+    backoff: Backoff,
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Self {
+            under_way: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            next_id: 0,
+            backoff: Backoff::commit(),
+        }
+    }
 }
 
 impl Commits {
-    pub(super) fn begin(&mut self, step: &mut Step<'_>, purpose: Purpose, changes: Vec<Change>) {
+    /// Asks for a commit. Held replies that are too old go along with it.
+    pub(super) fn begin(
+        &mut self,
+        step: &mut Step<'_>,
+        purpose: Purpose,
+        mut changes: Vec<Change>,
+    ) {
+        let oldest = step.oldest_held();
+        if step.state.held().iter().any(|held| held.held_at < oldest) {
+            changes.push(Change::Expire(oldest));
+        }
         let id = CommitId(self.next_id);
         self.next_id += 1;
         self.submit(step, id, purpose, changes);
@@ -49,7 +66,7 @@ impl Commits {
     }
 
     pub(super) fn done(&mut self, id: CommitId) -> Option<Purpose> {
-        self.failures = 0;
+        self.backoff.reset();
         self.under_way.remove(&id).map(|(purpose, _)| purpose)
     }
 
@@ -58,8 +75,7 @@ impl Commits {
             return;
         };
         if self.failed.is_empty() {
-            step.set_timer(Timer::Commit, backoff_ms(self.failures, RETRY_COMMIT_MAX_MS));
-            self.failures += 1;
+            step.set_timer(Timer::Commit, self.backoff.next_ms());
         }
         self.failed.insert(id, commit);
     }
@@ -70,13 +86,17 @@ impl Commits {
         }
     }
 
+    /// Messages whose claims are not durable yet.
+    pub(super) fn unclaimed(&self) -> usize {
+        let purposes = self.under_way.values().chain(self.failed.values());
+        let turns = purposes.map(|(purpose, _)| match purpose {
+            Purpose::Batch(turns) => turns.len(),
+            Purpose::Recovery | Purpose::Answer { .. } | Purpose::Delivery { .. } => 0,
+        });
+        turns.sum()
+    }
+
     pub(super) fn are_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
-}
-
-/// One second, doubling with each failure.
-pub(super) fn backoff_ms(failures: u32, max_ms: u64) -> u64 {
-    let doubled = RETRY_FIRST_MS.saturating_mul(1_u64 << failures.min(32));
-    doubled.min(max_ms)
 }

@@ -1,23 +1,24 @@
 //! Sending what is pending: in order within a conversation, four at once, again until the
 //! platform accepts or refuses.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use scv_plugin_api::wire::{Outgoing, Recipient, ReplyTo, Scope, SendOutcome, Unprompted};
 
-use super::{Config, Machine, Note, Output, Purpose, Step, Timer, commits::backoff_ms, text};
+use super::{Config, Machine, Note, Output, Purpose, Step, Timer, text};
 use crate::{
-    limits::{
-        PLATFORM_PAUSE_MAX_MS, PLATFORM_PAUSE_MIN_MS, RETRY_SEND_MAX_MS, SENDS_IN_FLIGHT_COUNT,
-    },
+    Backoff,
+    limits::{PLATFORM_PAUSE_MAX_MS, PLATFORM_PAUSE_MIN_MS, SENDS_IN_FLIGHT_COUNT},
     store::{Change, Pending},
 };
 
 #[derive(Default)]
 pub(super) struct Delivery {
     pub(super) is_online: bool,
-    /// The platform asked for a pause of everything, until this Unix time.
-    paused_until_ms: Option<u64>,
+    /// Pauses of everything that the platform asked for. Each has its timer, and only that: the
+    /// wall clock may be set meanwhile.
+    pauses: BTreeSet<u64>,
+    next_pause: u64,
     /// Conversations where something is under way; all others are idle.
     lanes: HashMap<String, Lane>,
 }
@@ -25,7 +26,7 @@ pub(super) struct Delivery {
 #[derive(Default)]
 struct Lane {
     phase: Phase,
-    failures: u32,
+    backoff: Backoff,
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -71,9 +72,9 @@ impl Delivery {
         }
     }
 
-    /// The pause of everything is over.
-    pub(super) const fn resume(&mut self) {
-        self.paused_until_ms = None;
+    /// One pause of everything is over.
+    pub(super) fn resume(&mut self, pause: u64) {
+        self.pauses.remove(&pause);
     }
 
     /// What a send came to is durable.
@@ -90,16 +91,17 @@ impl Delivery {
     }
 
     fn pause(&mut self, step: &mut Step<'_>, ms: u64) {
-        let until = self.paused_until_ms.unwrap_or(0).max(step.now_ms + ms);
-        self.paused_until_ms = Some(until);
-        step.set_timer(Timer::Account, until - step.now_ms);
+        let pause = self.next_pause;
+        self.next_pause += 1;
+        self.pauses.insert(pause);
+        step.set_timer(Timer::Pause(pause), ms);
     }
 }
 
 impl Machine {
     /// Starts every send that may start, in the order the replies became ready.
     pub(super) fn deliver(&mut self, step: &mut Step<'_>) {
-        if !self.delivery.is_online || self.delivery.paused_until_ms.is_some() {
+        if !self.delivery.is_online || !self.delivery.pauses.is_empty() {
             return;
         }
         let mut sending = self.delivery.sending();
@@ -224,13 +226,7 @@ impl Machine {
     ) {
         let lane = self.delivery.lanes.entry(key.to_owned()).or_default();
         // What the platform asks for replaces the backoff, and is no sign of trouble.
-        let wait_ms = after_ms.map_or_else(
-            || {
-                lane.failures += 1;
-                backoff_ms(lane.failures - 1, RETRY_SEND_MAX_MS)
-            },
-            asked_wait_ms,
-        );
+        let wait_ms = after_ms.map_or_else(|| lane.backoff.next_ms(), asked_wait_ms);
         lane.phase = Phase::Idle;
         match scope {
             Scope::Account => self.delivery.pause(step, wait_ms),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use scv_plugin_api::{
     limits::MAX_MESSAGE_ID_BYTES,
-    wire::{Batch, Inbound, InboundKind, Secret},
+    wire::{Batch, Inbound, InboundKind},
 };
 use scv_protocol::limits::MAX_PROMPT_BYTES;
 
@@ -15,7 +15,7 @@ use crate::{
         MAX_CLAIMS_COUNT, MAX_CLAIMS_PER_CONVERSATION_COUNT, MAX_PENDING_COUNT,
         UNREADABLE_NOTICE_MS,
     },
-    store::{Address, Change, Claim, Reply, State},
+    store::{Change, Claim, Pending, State},
 };
 
 /// Where reading stands.
@@ -165,20 +165,9 @@ impl Machine {
         })
     }
 
-    fn notice(&mut self, message: &Inbound, text: &str) -> Reply {
-        Reply {
-            message_id: message.id.clone(),
-            to: Some(Address {
-                to_user_id: message.sender.clone(),
-                context_token: token(message),
-                key: conversation_key(message),
-            }),
-            reply: text.to_owned(),
-            client_ids: self.new_ids(text),
-            carried: Vec::new(),
-            own: String::new(),
-            transient: true,
-        }
+    fn notice(&mut self, message: &Inbound, text: &str) -> Pending {
+        let claim = claim(message, conversation_key(message));
+        Pending { transient: true, ..self.reply(&claim, text.to_owned()) }
     }
 }
 
@@ -251,17 +240,11 @@ impl<'a> Plan<'a> {
     }
 
     fn claim(&mut self, message: &Inbound, turn: Turn) {
-        self.changes.push(Change::Claim(Claim {
-            message_id: message.id.clone(),
-            to_user_id: message.sender.clone(),
-            context_token: token(message),
-            key: turn.key.clone(),
-            extra: serde_json::Map::new(),
-        }));
+        self.changes.push(Change::Claim(claim(message, turn.key.clone())));
         self.turns.push(turn);
     }
 
-    fn answer_at_once(&mut self, id: &str, notice: Reply) {
+    fn answer_at_once(&mut self, id: &str, notice: Pending) {
         self.noticed.push(id.to_owned());
         self.changes.push(Change::Reply(notice));
     }
@@ -281,6 +264,12 @@ fn has_tools(config: &Config, message: &Inbound) -> bool {
         && config.owner.as_deref() == Some(message.sender.as_str())
 }
 
-fn token(message: &Inbound) -> Secret {
-    message.reply_token.clone().unwrap_or_default()
+fn claim(message: &Inbound, key: String) -> Claim {
+    Claim {
+        message_id: message.id.clone(),
+        to_user_id: message.sender.clone(),
+        context_token: message.reply_token.clone().unwrap_or_default(),
+        key,
+        extra: serde_json::Map::new(),
+    }
 }

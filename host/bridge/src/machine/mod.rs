@@ -17,7 +17,10 @@ mod turns;
 use scv_plugin_api::wire::{Batch, Outgoing, SendOutcome, Unprompted};
 use scv_protocol::Senders;
 
-use crate::store::{Change, State};
+use crate::{
+    limits::HELD_AGE_SECONDS,
+    store::{Change, State},
+};
 use commits::{Commits, Purpose};
 use delivery::Delivery;
 use inbox::Inbox;
@@ -55,8 +58,8 @@ pub enum Timer {
     Commit,
     /// A conversation's delivery goes on.
     Conversation(String),
-    /// All deliveries go on.
-    Account,
+    /// A pause of all deliveries is over.
+    Pause(u64),
 }
 
 /// What happened.
@@ -207,32 +210,40 @@ impl Machine {
             Input::SendEnded { reply, outcome } => self.send_ended(&mut step, &reply, outcome),
             Input::Timer(Timer::Commit) => self.commits.try_again(&mut step),
             Input::Timer(Timer::Conversation(key)) => self.delivery.waited(&key),
-            Input::Timer(Timer::Account) => self.delivery.resume(),
-            Input::Stop => self.is_stopping = true,
+            Input::Timer(Timer::Pause(pause)) => self.delivery.resume(pause),
+            Input::Stop => {
+                self.is_stopping = true;
+                // Their timer would come too late.
+                self.commits.try_again(&mut step);
+            }
         }
         self.go_on(&mut step);
         step.out
     }
 
-    /// Conversations whose turns run.
+    /// Conversations with a turn that runs, or whose answer is not durable yet: until it is
+    /// pending, a message is never nowhere.
     pub fn running(&self) -> usize {
-        self.turns.running()
+        self.turns.unanswered()
     }
 
-    /// Messages that wait for their turn.
+    /// Messages that wait for their turn, or for the commit of their claim.
     pub fn waiting(&self) -> usize {
-        self.turns.waiting()
+        self.turns.waiting() + self.commits.unclaimed()
     }
 
-    /// Whether a turn runs or waits.
+    /// Whether a turn runs or waits, or its answer is not durable yet.
     pub fn has_turns(&self) -> bool {
-        self.turns.running() + self.turns.waiting() > 0
+        self.running() + self.waiting() > 0
     }
 
     /// Whether nothing is under way that would still change the state; failed commits that
     /// wait for another try do not count.
     pub fn is_settled(&self) -> bool {
-        !self.commits.are_under_way() && !self.delivery.is_sending() && !self.inbox.is_polling()
+        !self.turns.are_running()
+            && !self.commits.are_under_way()
+            && !self.delivery.is_sending()
+            && !self.inbox.is_polling()
     }
 
     /// Starts whatever may start now.
@@ -272,5 +283,10 @@ impl Step<'_> {
 
     const fn now_seconds(&self) -> u64 {
         self.now_ms / 1_000
+    }
+
+    /// Held replies from before this moment are too old, in Unix seconds.
+    const fn oldest_held(&self) -> u64 {
+        self.now_seconds().saturating_sub(HELD_AGE_SECONDS)
     }
 }

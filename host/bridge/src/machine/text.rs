@@ -30,6 +30,14 @@ pub(super) fn truncate(mut text: String, max: usize) -> String {
     format!("{text}\n{TRUNCATED}")
 }
 
+/// Cuts an answer to at most `max` bytes that also fit into as few parts as `max` bytes can
+/// take: parts end between characters, and what each lacks must not become a part of its own.
+pub(super) fn cut_to_parts(answer: String, max: usize, part: usize) -> String {
+    let parts = split(&answer, part);
+    let fit: usize = parts.iter().take(max.div_ceil(part)).map(|part| part.len()).sum();
+    truncate(answer, fit.min(max))
+}
+
 /// Puts as many held replies as fit, the oldest first, before a new one: together they are at
 /// most `max` bytes, so that all held ones are in the first part.
 pub(super) fn carry(held: &[&Held], own: &str, max: usize) -> (String, Vec<Held>) {
@@ -63,6 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::limits::MAX_ANSWER_BYTES;
 
     proptest! {
         #[test]
@@ -77,6 +86,26 @@ mod tests {
             let cut = truncate(text.clone(), max);
             prop_assert!(cut.len() <= max);
             prop_assert!(cut == text || cut.ends_with(TRUNCATED));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_answer_has_no_stray_part(answer in "\\PC{0,200}", part in 4_usize..100) {
+            let cut = cut_to_parts(answer.clone(), 200, part);
+            prop_assert!(cut.len() <= 200 && split(&cut, part).len() <= 200_usize.div_ceil(part));
+            prop_assert!(cut == answer || cut.ends_with(TRUNCATED));
+        }
+    }
+
+    #[test]
+    fn long_answers_of_wide_characters_fill_four_messages() {
+        for character in ["x", "\u{4e2d}", "\u{1f600}"] {
+            let answer = character.repeat(70_000);
+            let cut = cut_to_parts(answer, MAX_ANSWER_BYTES, 16_384);
+            let parts = split(&cut, 16_384);
+            assert_eq!(parts.len(), 4, "{character}");
+            assert!(parts[3].len() > 16_300 && parts[3].ends_with(TRUNCATED), "{character}");
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{Machine, Output, Purpose, Step, phrases, text};
 use crate::{
-    limits::{HELD_AGE_SECONDS, MAX_ANSWER_BYTES, RUNNING_CONVERSATIONS_COUNT},
-    store::{Change, Held, Reply},
+    limits::{MAX_ANSWER_BYTES, RUNNING_CONVERSATIONS_COUNT},
+    store::{Change, Claim, Held, Pending},
 };
 
 /// A turn to run.
@@ -54,6 +54,7 @@ pub(super) struct Turns {
     conversations: HashMap<String, Conversation>,
     /// Idle conversations with something to do, the longest waiting first.
     ready: VecDeque<String>,
+    /// Turns that run: what counts against their limit.
     running: usize,
 }
 
@@ -65,8 +66,14 @@ struct Conversation {
 }
 
 impl Turns {
-    pub(super) const fn running(&self) -> usize {
-        self.running
+    /// Whether a turn runs.
+    pub(super) const fn are_running(&self) -> bool {
+        self.running > 0
+    }
+
+    /// Conversations with a turn that runs, or whose answer is not durable yet.
+    pub(super) fn unanswered(&self) -> usize {
+        self.conversations.values().filter(|c| c.current.is_some()).count()
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -128,28 +135,28 @@ impl Machine {
             TurnEnd::Stopped => return,
             TurnEnd::Failed(failure) => phrases::failure(failure).to_owned(),
             TurnEnd::Answer(answer) if answer.trim().is_empty() => phrases::NO_ANSWER.to_owned(),
-            TurnEnd::Answer(answer) => text::truncate(answer, MAX_ANSWER_BYTES),
+            TurnEnd::Answer(answer) => {
+                text::cut_to_parts(answer, MAX_ANSWER_BYTES, self.config.max_message_bytes)
+            }
         };
-        let young = step.now_seconds().saturating_sub(HELD_AGE_SECONDS);
+        let oldest = step.oldest_held();
         let held = step.state.held().iter();
-        let waiting: Vec<&Held> = held.filter(|h| h.key == key && h.held_at >= young).collect();
+        let waiting: Vec<&Held> = held.filter(|h| h.key == key && h.held_at >= oldest).collect();
         let (reply, carried) = text::carry(&waiting, &own, self.config.max_message_bytes);
         let own = if carried.is_empty() { String::new() } else { own };
-        let reply = self.reply(message_id, reply, own, carried);
+        let mut claims = step.state.claims().iter();
+        let claim = claims.find(|claim| claim.message_id == message_id);
+        let claim = claim.expect("a claim stays until its reply is durable");
+        let reply = Change::Reply(Pending { carried, own, ..self.reply(claim, reply) });
         self.commits.begin(step, Purpose::Answer { key }, vec![reply]);
     }
 
     /// Interrupted claims are answered with a short failure, never with a second turn.
     pub(super) fn recover(&mut self, step: &mut Step<'_>) {
-        let mut changes = Vec::new();
-        let oldest = step.now_seconds().saturating_sub(HELD_AGE_SECONDS);
-        if step.state.held().iter().any(|held| held.held_at < oldest) {
-            changes.push(Change::Expire(oldest));
-        }
-        for claim in step.state.claims() {
-            let text = phrases::INTERRUPTED.to_owned();
-            changes.push(self.reply(&claim.message_id, text, String::new(), Vec::new()));
-        }
+        let claims = step.state.claims().iter();
+        let changes: Vec<Change> = claims
+            .map(|claim| Change::Reply(self.reply(claim, phrases::INTERRUPTED.to_owned())))
+            .collect();
         if changes.is_empty() {
             self.is_recovered = true;
         } else {
@@ -157,22 +164,20 @@ impl Machine {
         }
     }
 
-    fn reply(
-        &mut self,
-        message_id: &str,
-        reply: String,
-        own: String,
-        carried: Vec<Held>,
-    ) -> Change {
-        Change::Reply(Reply {
-            message_id: message_id.to_owned(),
-            to: None,
+    pub(super) fn reply(&mut self, claim: &Claim, reply: String) -> Pending {
+        Pending {
+            message_id: claim.message_id.clone(),
+            to_user_id: claim.to_user_id.clone(),
+            context_token: claim.context_token.clone(),
+            key: claim.key.clone(),
             client_ids: self.new_ids(&reply),
             reply,
-            carried,
-            own,
+            next_chunk: 0,
+            carried: Vec::new(),
+            own: String::new(),
             transient: false,
-        })
+            extra: claim.extra.clone(),
+        }
     }
 
     /// One client id for each part of a text.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use scv_plugin_api::{host::ChannelTransport, wire::ChannelManifest};
 
-use crate::{AccountName, Accounts, Clock, Dialer, Snapshot};
+use crate::{AccountName, Accounts, Clock, Dialer, Snapshot, Ticket};
 
 /// Everything that one run of one account needs.
 #[derive(Clone)]
@@ -20,6 +20,9 @@ pub struct AccountContext {
     /// The accounts of this home; one object in a process, so that two accounts of one bot
     /// are noticed.
     pub accounts: Arc<Accounts>,
+    /// From [`Accounts::ticket`] when the account was started, and kept over all its runs: of
+    /// two accounts of one bot, the one with the earlier ticket runs.
+    pub ticket: Ticket,
     /// Credentials and settings to run with.
     pub snapshot: Snapshot,
     /// Where sessions work: the account's workspace, or else the daemon's. Absolute.
@@ -30,16 +33,15 @@ pub struct AccountContext {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Why a run ended by itself, in words that may be shown anywhere.
+/// Why a run ended by itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct RunError {
     /// What the supervisor does about it.
     pub kind: RunErrorKind,
-    /// One sentence what.
+    /// One sentence: what, and what to do where a person can do something. It may be shown
+    /// anywhere.
     pub text: String,
-    /// One sentence what to do, where a person can do something.
-    pub hint: Option<String>,
 }
 
 /// What a supervisor does after a run that ended by itself.
@@ -50,14 +52,14 @@ pub enum RunErrorKind {
     /// The credentials are no longer good: run it again after 30 seconds, doubling to ten
     /// minutes, and at once when the snapshot's revision changes or on reload.
     SignedOut,
-    /// A person must act: run it again only when the snapshot's revision changes, or on reload.
+    /// A person must act: run it again as after `SignedOut`, so that a repair is noticed.
     Failed,
     /// The plugin did not stop: all its accounts are failed until the daemon restarts.
     Wedged,
 }
 
 impl RunError {
-    pub(crate) fn new(kind: RunErrorKind, text: impl Into<String>, hint: &str) -> Self {
-        Self { kind, text: text.into(), hint: (!hint.is_empty()).then(|| hint.to_owned()) }
+    pub(crate) fn new(kind: RunErrorKind, text: impl ToString) -> Self {
+        Self { kind, text: text.to_string() }
     }
 }

@@ -10,21 +10,19 @@ use tokio::{task::AbortHandle, time::sleep};
 
 use super::{Event, Run, RunError, RunErrorKind, ids, report};
 use crate::{
-    limits::{
-        CLOSE_GRACE_MS, PLATFORM_PAUSE_MAX_MS, RECONNECT_MAX_MS, RETRY_FIRST_MS,
-        SIGNED_OUT_FIRST_MS, SIGNED_OUT_MAX_MS,
-    },
+    Backoff,
+    limits::{CLOSE_GRACE_MS, PLATFORM_PAUSE_MAX_MS},
     machine::Input,
 };
 
 /// Where the connection to the platform stands.
-#[derive(Default)]
 pub(super) struct Link {
     pub(super) session: Option<Arc<dyn ChannelSession>>,
     pub(super) connecting: Option<AbortHandle>,
-    /// Counts sessions, to tell a late answer of an earlier one.
+    /// Counts what was lost, to tell a late answer of an earlier one.
     number: u64,
-    failures: u32,
+    retry: Backoff,
+    signed_out: Backoff,
     is_signed_out: bool,
     /// Sessions whose close is awaited.
     closing: usize,
@@ -51,7 +49,6 @@ impl Run {
         self.link.connecting = None;
         match result {
             Ok(session) => {
-                self.link.number += 1;
                 self.link.session = Some(session.into());
                 self.feed(Input::Connected);
                 Ok(())
@@ -68,26 +65,27 @@ impl Run {
         }
     }
 
+    /// A quiet batch is an empty one that says nothing about the platform.
+    ///
     /// A late answer of an earlier session is left out: what it brings is not acknowledged,
     /// and comes again from the durable checkpoint.
     pub(super) fn polled(
         &mut self,
         number: u64,
         result: Result<Batch, Fault>,
-    ) -> Result<(), RunError> {
-        if number != self.link.number || self.link.session.is_none() {
+    ) -> Result<(), Fault> {
+        if number != self.link.number {
             return Ok(());
         }
-        match result {
-            Ok(batch) => {
-                self.link.failures = 0;
-                self.link.is_signed_out = false;
-                self.reporter.contact();
-                self.feed(Input::Batch(batch));
-                Ok(())
-            }
-            Err(fault) => self.lost(fault),
+        let batch = result?;
+        if !batch.quiet {
+            self.link.retry.reset();
+            self.link.signed_out.reset();
+            self.link.is_signed_out = false;
+            self.reporter.contact();
         }
+        self.feed(Input::Batch(batch));
+        Ok(())
     }
 
     pub(super) fn send(&mut self, reply: String, message: Outgoing) {
@@ -106,16 +104,16 @@ impl Run {
     pub(super) fn lost(&mut self, fault: Fault) -> Result<(), RunError> {
         self.feed(Input::Disconnected);
         self.close_session();
+        self.link.number += 1;
         self.link.is_signed_out = fault.kind == FaultKind::Auth;
-        let mut wait_ms = match fault.kind {
+        let backoff_ms = match fault.kind {
             FaultKind::Config => return Err(report::refused(&fault)),
-            FaultKind::Auth => self.link.backoff_ms(SIGNED_OUT_FIRST_MS, SIGNED_OUT_MAX_MS),
-            _ => self.link.backoff_ms(RETRY_FIRST_MS, RECONNECT_MAX_MS),
+            FaultKind::Auth => self.link.signed_out.next_ms(),
+            _ => self.link.retry.next_ms(),
         };
         self.reporter.lost(&fault);
-        self.link.failures += 1;
         let after_ms = fault.after_ms.unwrap_or(0).min(PLATFORM_PAUSE_MAX_MS);
-        wait_ms = wait_ms.max(after_ms);
+        let wait_ms = backoff_ms.max(after_ms);
         self.tasks.spawn(async move {
             sleep(Duration::from_millis(wait_ms)).await;
             Event::Reconnect
@@ -138,31 +136,35 @@ impl Run {
             return Ok(());
         }
         let name = &self.context.transport.manifest().name;
-        Err(RunError::new(
-            RunErrorKind::Wedged,
-            format!("plugin '{name}' did not stop"),
-            "restart the daemon",
-        ))
+        let text = format!("plugin '{name}' did not stop; restart the daemon");
+        Err(RunError::new(RunErrorKind::Wedged, text))
     }
 
     /// Signed out, the run ends once no turn runs or waits: the supervisor knows when to try
     /// again. Until then it tries by itself, so that a long turn is not cut off.
     pub(super) fn leave_if_signed_out(&self) -> Result<(), RunError> {
         if self.link.is_signed_out && !self.machine.has_turns() && self.storing.is_idle() {
-            return Err(report::signed_out(&self.context.channel));
+            return Err(self.reporter.signed_out());
         }
         Ok(())
     }
 }
 
 impl Link {
-    pub(super) const fn is_closing(&self) -> bool {
-        self.closing > 0
+    pub(super) const fn new() -> Self {
+        Self {
+            session: None,
+            connecting: None,
+            number: 0,
+            retry: Backoff::retry(),
+            signed_out: Backoff::slow(),
+            is_signed_out: false,
+            closing: 0,
+        }
     }
 
-    fn backoff_ms(&self, first_ms: u64, max_ms: u64) -> u64 {
-        let doubled = first_ms.saturating_mul(1_u64 << self.failures.min(16));
-        doubled.min(max_ms)
+    pub(super) const fn is_closing(&self) -> bool {
+        self.closing > 0
     }
 }
 

@@ -25,7 +25,6 @@ pub use context::{AccountContext, RunError, RunErrorKind};
 
 use crate::{
     Health,
-    accounts::Occupied,
     conversation::Sessions,
     machine::{Input, Machine, Output, Timer, Turn, TurnEnd},
     store::State,
@@ -47,8 +46,7 @@ pub async fn run_account(
     health: Arc<Health>,
     stop: CancellationToken,
 ) -> Result<(), RunError> {
-    let reporter = Reporter::new(health, Arc::clone(&context.clock), &context.channel);
-    let mut run = match start::start(context, reporter, &stop).await? {
+    let mut run = match start::start(context, health, &stop).await? {
         Some(run) => run,
         None => return Ok(()),
     };
@@ -93,7 +91,6 @@ struct Run {
     link: Link,
     tasks: JoinSet<Event>,
     timers: HashMap<Timer, AbortHandle>,
-    _occupied: Occupied,
 }
 
 impl Run {
@@ -111,7 +108,11 @@ impl Run {
                 Event::Stop => return Ok(()),
                 Event::Connected(result) => self.connected(result)?,
                 Event::Reconnect => self.connect(),
-                Event::Polled(session, result) => self.polled(session, result)?,
+                Event::Polled(session, result) => {
+                    if let Err(fault) = self.polled(session, result) {
+                        self.lost(fault)?;
+                    }
+                }
                 Event::Closed(reply) => self.closed(&reply)?,
                 Event::Stored(stored) => self.stored(stored)?,
                 Event::StoreLost => return Err(report::inconsistent()),

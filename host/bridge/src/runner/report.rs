@@ -2,25 +2,31 @@
 
 use std::sync::Arc;
 
-use scv_plugin_api::wire::{ChannelManifest, Fault, FaultKind, Identity};
+use scv_plugin_api::wire::{Fault, FaultKind, Identity};
 use scv_protocol::{ComponentState, Refusal, RemoteTools};
 
 use super::{RunError, RunErrorKind};
 use crate::{
-    Clock, Health,
+    AccountArgs, AccountName, AccountsError, Clock, Health,
     limits::UNCONFIRMED_ROW_COUNT,
     machine::{Machine, Note},
     store::{Applied, State, StoreError},
 };
 
+const UNCONFIRMED: &str =
+    "the platform takes replies without confirming them; look into the chat whether they arrive";
+
 /// Writes one account's health.
 pub(super) struct Reporter {
     health: Arc<Health>,
     clock: Arc<dyn Clock>,
-    channel: String,
+    account: AccountArgs,
     gives_receipts: bool,
     unconfirmed_in_a_row: u64,
-    store_failed: bool,
+    /// Why the last commit failed: while it does, whatever waits makes no progress.
+    not_stored: Option<String>,
+    /// Why there is no contact.
+    no_contact: Option<String>,
     signed_out_by_send: bool,
 }
 
@@ -28,15 +34,17 @@ impl Reporter {
     pub(super) fn new(
         health: Arc<Health>,
         clock: Arc<dyn Clock>,
-        channel: &ChannelManifest,
+        account: AccountArgs,
+        gives_receipts: bool,
     ) -> Self {
         Self {
             health,
             clock,
-            channel: channel.id.clone(),
-            gives_receipts: channel.receipts,
+            account,
+            gives_receipts,
             unconfirmed_in_a_row: 0,
-            store_failed: false,
+            not_stored: None,
+            no_contact: None,
             signed_out_by_send: false,
         }
     }
@@ -45,7 +53,6 @@ impl Reporter {
         self.health.enter(ComponentState::Starting, self.now());
         self.health.update(|report| {
             report.error = None;
-            report.hint = None;
             report.signed_out = false;
         });
     }
@@ -59,36 +66,38 @@ impl Reporter {
     }
 
     /// The session returned a batch: the platform has answered with these credentials.
-    pub(super) fn contact(&self) {
+    pub(super) fn contact(&mut self) {
         let now = self.now();
         self.health.enter(ComponentState::Connected, now);
-        let keeps_error = self.store_failed || self.is_often_unconfirmed();
         self.health.update(|report| {
             report.last_success_unix_seconds = Some(now);
             report.signed_out = false;
-            if !keeps_error {
-                report.error = None;
-                report.hint = None;
-            }
         });
+        self.no_contact = None;
+        self.show_error();
     }
 
-    pub(super) fn lost(&self, fault: &Fault) {
+    pub(super) fn lost(&mut self, fault: &Fault) {
         let is_signed_out = fault.kind == FaultKind::Auth;
-        tracing::warn!(channel = self.channel, kind = ?fault.kind, error = %fault, "lost contact");
+        tracing::warn!(channel = %self.account.channel, account = %self.account.account, kind = ?fault.kind, error = %fault, "lost contact");
         let state = match is_signed_out {
             true => ComponentState::Failed,
             false => ComponentState::Disconnected,
         };
         self.health.enter(state, self.now());
-        self.health.update(|report| {
-            report.signed_out = is_signed_out;
-            report.error = Some(match is_signed_out {
-                true => "signed out".to_owned(),
-                false => fault.message.clone(),
-            });
-            report.hint = is_signed_out.then(|| sign_in_hint(&self.channel));
+        self.health.update(|report| report.signed_out = is_signed_out);
+        self.no_contact = Some(match is_signed_out {
+            true => self.signed_out().text,
+            false => fault.message.clone(),
         });
+        self.show_error();
+    }
+
+    /// What a person should look into first.
+    fn show_error(&self) {
+        let unconfirmed = self.is_often_unconfirmed().then(|| UNCONFIRMED.to_owned());
+        let error = self.not_stored.clone().or_else(|| self.no_contact.clone()).or(unconfirmed);
+        self.health.update(|report| report.error = error);
     }
 
     pub(super) fn note(&mut self, note: Note) {
@@ -97,14 +106,14 @@ impl Reporter {
             Note::Received => self.health.update(|r| r.last_in_unix_seconds = Some(now)),
             Note::Accepted { receipt } => self.accepted(now, receipt),
             Note::Refused { code, message, signed_out } => {
-                tracing::warn!(channel = self.channel, code, "the platform refused a message");
+                tracing::warn!(channel = %self.account.channel, account = %self.account.account, code, "the platform refused a message");
                 self.signed_out_by_send |= signed_out;
                 let text = message.unwrap_or_default();
                 let refusal = Refusal { code, text };
                 self.health.update(|r| r.last_refusal = Some(refusal));
             }
             Note::Retrying { reason } => {
-                tracing::info!(channel = self.channel, reason, "a send is tried again later");
+                tracing::info!(channel = %self.account.channel, account = %self.account.account, reason, "a send is tried again later");
             }
         }
     }
@@ -112,15 +121,11 @@ impl Reporter {
     fn accepted(&mut self, now: u64, receipt: bool) {
         let is_unconfirmed = self.gives_receipts && !receipt;
         self.unconfirmed_in_a_row = if is_unconfirmed { self.unconfirmed_in_a_row + 1 } else { 0 };
-        let tells = self.is_often_unconfirmed();
         self.health.update(|report| {
             report.last_out_unix_seconds = Some(now);
             report.unconfirmed += u64::from(is_unconfirmed);
-            if tells {
-                report.error = Some("the platform takes replies without confirming them".into());
-                report.hint = Some("look into the chat whether they arrive".into());
-            }
         });
+        self.show_error();
     }
 
     const fn is_often_unconfirmed(&self) -> bool {
@@ -128,21 +133,14 @@ impl Reporter {
     }
 
     pub(super) fn not_stored(&mut self, error: &StoreError) {
-        tracing::error!(channel = self.channel, %error, "a change could not be stored");
-        self.store_failed = true;
-        self.health.update(|report| {
-            report.error = Some(error.to_string());
-            report.hint = Some("it goes on by itself once the disk can be written".into());
-        });
+        tracing::error!(channel = %self.account.channel, account = %self.account.account, %error, "a change could not be stored");
+        self.not_stored = Some(error.to_string());
+        self.show_error();
     }
 
     pub(super) fn is_stored(&mut self) {
-        if std::mem::take(&mut self.store_failed) {
-            self.health.update(|report| {
-                report.error = None;
-                report.hint = None;
-            });
-        }
+        self.not_stored = None;
+        self.show_error();
     }
 
     pub(super) fn counts(&self, machine: &Machine, state: &State) {
@@ -152,6 +150,25 @@ impl Reporter {
             report.pending = state.pending().len() as u64;
             report.held = state.held().len() as u64;
         });
+    }
+
+    /// The account waits for another one that is the same bot.
+    pub(super) fn same_bot(&self, other: &AccountName) {
+        let text = format!(
+            "this is the same bot as account {other}; stop or log out one of the two accounts"
+        );
+        tracing::warn!(
+            channel = %self.account.channel,
+            account = %self.account.account,
+            "{text}"
+        );
+        self.health.enter(ComponentState::Failed, self.now());
+        self.health.update(|report| report.error = Some(text));
+    }
+
+    pub(super) fn signed_out(&self) -> RunError {
+        let text = format!("signed out; run `scv channels login {}`", self.account);
+        RunError::new(RunErrorKind::SignedOut, text)
     }
 
     /// Whether a send has found the credentials refused since the last call.
@@ -164,53 +181,35 @@ impl Reporter {
     }
 }
 
-pub(super) fn signed_out(channel: &ChannelManifest) -> RunError {
-    RunError::new(RunErrorKind::SignedOut, "signed out", &sign_in_hint(&channel.id))
-}
-
-fn sign_in_hint(channel: &str) -> String {
-    format!("run `scv channels login {channel}`")
-}
-
 /// A fault that a person must deal with.
 pub(super) fn refused(fault: &Fault) -> RunError {
-    RunError::new(RunErrorKind::Failed, fault.message.clone(), "")
+    RunError::new(RunErrorKind::Failed, &fault.message)
 }
 
-pub(super) fn not_opened(error: &StoreError) -> RunError {
-    match error {
-        StoreError::Damaged { .. } => RunError::new(
-            RunErrorKind::Failed,
-            error.to_string(),
-            "restore the file from a backup, or log out and sign in again to start afresh",
-        ),
-        StoreError::OtherIdentity => RunError::new(
-            RunErrorKind::Failed,
-            error.to_string(),
-            "sign in as the earlier bot and owner, or log out first to start afresh",
-        ),
-        _ => RunError::new(RunErrorKind::Retry, error.to_string(), "check the disk under SCV_HOME"),
-    }
+/// Whether and when a store that failed is worth another run.
+pub(super) fn store_failed(error: &StoreError) -> RunError {
+    let kind = match error {
+        StoreError::Damaged { .. }
+        | StoreError::NotOurs(_)
+        | StoreError::OtherIdentity
+        | StoreError::Gone => RunErrorKind::Failed,
+        StoreError::Busy | StoreError::Full | StoreError::Io { .. } => RunErrorKind::Retry,
+    };
+    RunError::new(kind, error)
 }
 
-/// Whether a failed commit can never succeed in this run.
-pub(super) fn is_final(error: &StoreError) -> Option<RunError> {
-    match error {
-        StoreError::Gone => Some(RunError::new(
-            RunErrorKind::Failed,
-            error.to_string(),
-            "put the files back, or log out and sign in again to start afresh; then run `scv reload`",
-        )),
-        _ => None,
-    }
+/// Whether and when an account whose lock was not to be had is worth another run.
+pub(super) fn not_locked(error: &AccountsError) -> RunError {
+    let kind = match error {
+        AccountsError::NotOurs { .. } => RunErrorKind::Failed,
+        _ => RunErrorKind::Retry,
+    };
+    RunError::new(kind, error)
 }
 
 pub(super) fn inconsistent() -> RunError {
-    RunError::new(
-        RunErrorKind::Retry,
-        "the bridge of this account failed inside; the log says where",
-        "",
-    )
+    let text = "the bridge of this account failed inside and starts again; the log says where";
+    RunError::new(RunErrorKind::Retry, text)
 }
 
 /// Says how much had to go, never what it said.

@@ -1,10 +1,13 @@
 //! Before a run: locks, identity, state. Nothing is written before it is known whose state it is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use scv_plugin_api::wire::{Fault, FaultKind, Identity, InspectRequest};
 use scv_protocol::RemoteTools;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::{
+    task::{JoinSet, spawn_blocking},
+    time::sleep,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -14,9 +17,10 @@ use super::{
     storing::Storing,
 };
 use crate::{
-    AccountsError, ChannelId,
+    AccountArgs, ChannelId, Health,
     accounts::{effective_tools, fingerprint},
     conversation::{Sessions, Settings},
+    limits::SAME_BOT_PAUSE_MS,
     machine::{Config, Machine},
     store::{self, Opened},
 };
@@ -24,36 +28,28 @@ use crate::{
 /// Prepares a run; `None` when `stop` came first.
 pub(super) async fn start(
     context: AccountContext,
-    reporter: Reporter,
+    health: Arc<Health>,
     stop: &CancellationToken,
 ) -> Result<Option<Run>, RunError> {
-    reporter.starting();
+    let ticket = context.ticket.clone();
+    let _asking = ticket.asking();
     let channel = ChannelId::new(context.channel.id.as_str());
-    let channel =
-        channel.map_err(|error| RunError::new(RunErrorKind::Failed, error.to_string(), ""))?;
+    let channel = channel.map_err(|error| RunError::new(RunErrorKind::Failed, error))?;
+    let args = AccountArgs::new(&channel, &context.account);
+    let clock = Arc::clone(&context.clock);
+    let reporter = Reporter::new(health, clock, args, context.channel.receipts);
+    reporter.starting();
     let lifetime = context.accounts.lifetime(&channel, &context.account);
-    let lifetime = lifetime.map_err(|error| locked(&error))?;
-    let inspected = tokio::select! {
-        identity = inspect(&context) => identity,
+    let lifetime = lifetime.map_err(|error| report::not_locked(&error))?;
+    let asked = tokio::select! {
+        asked = ask_whose(&context, &reporter) => asked,
         () = stop.cancelled() => return Ok(None),
     };
-    let identity = inspected.map_err(|fault| not_inspected(&context, &fault))?;
-    let tools =
-        effective_tools(context.snapshot.settings.remote_tools, identity.owner_id.as_deref());
-    reporter.identity(&identity, tools);
-    let bot = fingerprint(&identity);
-    let occupied = context.accounts.occupy(&channel, &context.account, &bot);
-    let occupied = occupied.map_err(|other| {
-        RunError::new(
-            RunErrorKind::Failed,
-            format!("this is the same bot as account {other}"),
-            "stop or log out one of the two accounts",
-        )
-    })?;
+    let (identity, tools, bot) = asked.map_err(|fault| not_inspected(&reporter, &fault))?;
     let (accounts, account) = (Arc::clone(&context.accounts), context.account.clone());
     let opened = spawn_blocking(move || store::open(&accounts, &channel, &account, lifetime, &bot));
     let opened = opened.await.map_err(|_| report::inconsistent())?;
-    let Opened { state, log, was_torn } = opened.map_err(|error| report::not_opened(&error))?;
+    let Opened { state, log, was_torn } = opened.map_err(|error| report::store_failed(&error))?;
     if was_torn {
         tracing::warn!(
             channel = context.channel.id,
@@ -71,13 +67,32 @@ pub(super) async fn start(
         state,
         storing: Storing::new(log),
         sessions: Sessions::new(settings),
-        link: Link::default(),
+        link: Link::new(),
         tasks: JoinSet::new(),
         timers: std::collections::HashMap::new(),
-        _occupied: occupied,
         context,
         reporter,
     }))
+}
+
+/// Learns whose bot this is, and waits while another account runs as it.
+async fn ask_whose(
+    context: &AccountContext,
+    reporter: &Reporter,
+) -> Result<(Identity, RemoteTools, String), Fault> {
+    let identity = inspect(context).await?;
+    let tools =
+        effective_tools(context.snapshot.settings.remote_tools, identity.owner_id.as_deref());
+    reporter.identity(&identity, tools);
+    let bot = fingerprint(&identity);
+    while let Err(other) = context.ticket.take(&bot).await {
+        reporter.same_bot(&other);
+        context.ticket.until_free(&bot).await;
+        // An account whose settings changed is replaced: it has a moment to come back.
+        sleep(Duration::from_millis(SAME_BOT_PAUSE_MS)).await;
+        reporter.starting();
+    }
+    Ok((identity, tools, bot))
 }
 
 async fn inspect(context: &AccountContext) -> Result<Identity, Fault> {
@@ -102,14 +117,10 @@ fn config(context: &AccountContext, identity: Identity, tools: RemoteTools) -> C
     }
 }
 
-fn locked(error: &AccountsError) -> RunError {
-    RunError::new(RunErrorKind::Retry, error.to_string(), "")
-}
-
-fn not_inspected(context: &AccountContext, fault: &Fault) -> RunError {
+fn not_inspected(reporter: &Reporter, fault: &Fault) -> RunError {
     match fault.kind {
-        FaultKind::Auth => report::signed_out(&context.channel),
+        FaultKind::Auth => reporter.signed_out(),
         FaultKind::Config => report::refused(fault),
-        _ => RunError::new(RunErrorKind::Retry, fault.message.clone(), ""),
+        _ => RunError::new(RunErrorKind::Retry, &fault.message),
     }
 }

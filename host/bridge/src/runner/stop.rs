@@ -31,8 +31,11 @@ impl Run {
         while self.link.is_closing() || !self.machine.is_settled() || !self.storing.is_idle() {
             match next_event(&mut self.tasks).await? {
                 Event::Closed(reply) => closed = self.closed(&reply),
-                Event::Polled(_, Ok(batch)) => self.feed(Input::Batch(batch)),
-                Event::Polled(_, Err(_)) => self.feed(Input::Disconnected),
+                Event::Polled(session, result) => {
+                    if self.polled(session, result).is_err() {
+                        self.feed(Input::Disconnected);
+                    }
+                }
                 Event::Stored(stored) => self.stored(stored)?,
                 Event::StoreLost => return Err(report::inconsistent()),
                 Event::TurnEnded { key, message_id, end } => self.turn_ended(&key, message_id, end),

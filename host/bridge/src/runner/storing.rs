@@ -8,7 +8,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Event, Run, RunError, report};
+use super::{Event, Run, RunError, RunErrorKind, report};
 use crate::{
     limits::{BUSY_RETRY_MS, BUSY_STEP_MS},
     machine::{CommitId, Input},
@@ -126,7 +126,8 @@ impl Run {
             for (id, _) in commits {
                 self.feed(Input::CommitFailed(id));
             }
-            return report::is_final(&error).map_or(Ok(()), Err);
+            let failed = report::store_failed(&error);
+            return if failed.kind == RunErrorKind::Failed { Err(failed) } else { Ok(()) };
         }
         self.reporter.is_stored();
         let mut applied = Applied::default();

@@ -81,41 +81,6 @@ pub struct Held {
     pub extra: Map<String, Value>,
 }
 
-/// Where a reply goes that answers no claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Address {
-    /// Who reads it.
-    pub to_user_id: String,
-    /// The handle of the message that it answers; empty: none.
-    #[serde(default)]
-    pub context_token: Secret,
-    /// The conversation.
-    pub key: String,
-}
-
-/// A reply that becomes pending.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
-    /// The message that it answers; empty: none.
-    pub message_id: String,
-    /// Where it goes; without it, where the claim on the message says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<Address>,
-    /// The whole text.
-    pub reply: String,
-    /// One id for each part.
-    pub client_ids: Vec<String>,
-    /// Held replies inside it; they leave the held ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub carried: Vec<Held>,
-    /// The answer without what it carries.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub own: String,
-    /// Never held when refused.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub transient: bool,
-}
-
 /// One change of the state: a line of the journal's lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,8 +93,9 @@ pub enum Change {
     Key(String, u64),
     /// A message will be worked on.
     Claim(Claim),
-    /// A reply is ready. It takes the place of the claim on its message.
-    Reply(Reply),
+    /// A reply is ready. It takes the place of the claim on its message, if there is one; what
+    /// it carries leaves the held ones.
+    Reply(Pending),
     /// More ids for a reply that has more parts than an older release thought.
     Ids(String, Vec<String>),
     /// The first part of a reply that is not accepted yet.

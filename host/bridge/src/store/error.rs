@@ -1,6 +1,8 @@
-//! Why a store cannot be opened or written, in words that may be shown anywhere.
+//! Why a store cannot be opened or written, in whole sentences that may be shown anywhere.
 
 use std::io;
+
+use crate::fs::NOT_OURS;
 
 /// The files of an account's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub enum File {
     Journal,
     /// The second de-duplication keys.
     Keys,
+    /// The lock under which the others are written.
+    Lock,
 }
 
 impl std::fmt::Display for File {
@@ -19,6 +23,7 @@ impl std::fmt::Display for File {
             Self::Base => "state file",
             Self::Journal => "state journal",
             Self::Keys => "state key file",
+            Self::Lock => "lock file",
         })
     }
 }
@@ -30,24 +35,39 @@ pub enum StoreError {
     #[error("the account's state is busy; it is tried again by itself")]
     Busy,
     /// A file is not what it should be. It is kept as it is.
-    #[error("the account's {file} is damaged ({problem}); the file is kept")]
+    #[error(
+        "the account's {file} is damaged ({problem}) and kept as it is; restore it from a backup, which is noticed within ten minutes or at once with `scv reload`, or log out and sign in again to start afresh"
+    )]
     Damaged {
         /// Which file.
         file: File,
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A link, something else than a file, or a file of another user stands there. It is kept.
+    #[error(
+        "the account's {0} is not a regular file of yours; move it away, which is noticed within ten minutes or at once with `scv reload`"
+    )]
+    NotOurs(File),
     /// The state belongs to another bot or owner.
-    #[error("the account's state belongs to another bot or owner than its credentials")]
+    #[error(
+        "the account's state belongs to another bot or owner than its credentials; sign in as those, or log out first to start afresh"
+    )]
     OtherIdentity,
     /// The files were removed or replaced while they were in use.
-    #[error("the account's state files were removed or replaced while it was running")]
+    #[error(
+        "the account's state files were removed or replaced while it was running; put them back, or log out and sign in again, then run `scv reload`"
+    )]
     Gone,
     /// The journal has no room: folding it has failed for long.
-    #[error("the account's state journal is full because it could not be folded")]
+    #[error(
+        "the account's state journal is full because it could not be folded; make room on the disk under SCV_HOME, and it goes on by itself"
+    )]
     Full,
     /// The file system said no.
-    #[error("the account's {file} could not be read or written ({kind})")]
+    #[error(
+        "the account's {file} could not be read or written ({kind}); check the disk and the file modes under SCV_HOME, it is tried again by itself"
+    )]
     Io {
         /// Which file.
         file: File,
@@ -58,7 +78,10 @@ pub enum StoreError {
 
 impl StoreError {
     pub(super) fn io(file: File) -> impl Fn(io::Error) -> Self {
-        move |error| Self::Io { file, kind: error.kind() }
+        move |error| match error.kind() {
+            NOT_OURS => Self::NotOurs(file),
+            kind => Self::Io { file, kind },
+        }
     }
 
     pub(super) const fn damaged(file: File, problem: &'static str) -> Self {

@@ -16,7 +16,7 @@ use crate::{
     accounts::{LifetimeLock, remove, replace, sha256_hex, sync_parent, write_beside},
     fs::{DurableFile, FileSystem},
     home::AccountFiles,
-    limits::{FOLD_JOURNAL_BYTES, MAX_JOURNAL_BYTES, MAX_RECORD_BYTES},
+    limits::{FOLD_JOURNAL_BYTES, FOLD_RECORD_BYTES, MAX_JOURNAL_BYTES, MAX_RECORD_BYTES},
 };
 
 /// What one record says.
@@ -78,7 +78,7 @@ impl Log {
     ) -> Result<Self, StoreError> {
         let transaction = fs.open_lock(&files.transaction_lock());
         Ok(Self {
-            transaction: transaction.map_err(StoreError::io(File::Base))?,
+            transaction: transaction.map_err(StoreError::io(File::Lock))?,
             fs,
             files,
             _lifetime: lifetime,
@@ -115,7 +115,7 @@ impl Log {
             return Err(StoreError::Full);
         }
         self.locked(|log| match log.journal {
-            Some(_) => log.append_record(&payload),
+            Some(_) => log.append_record(&payload, MAX_JOURNAL_BYTES - FOLD_RECORD_BYTES),
             None => log.begin_journal(&payload),
         })
     }
@@ -152,7 +152,7 @@ impl Log {
         // The intent must be durable before the rename: without it the new base would not be
         // the one that this journal continues.
         let hash = sha256_hex(&image.base);
-        self.append_record(&encode(&Entry::Fold(hash.clone())))?;
+        self.append_record(&encode(&Entry::Fold(hash.clone())), MAX_JOURNAL_BYTES)?;
         self.fs.rename(&temporary, &path).map_err(&io)?;
         sync_parent(&*self.fs, &path).map_err(&io)?;
         self.base_hash = hash;
@@ -162,7 +162,8 @@ impl Log {
         remove(&*self.fs, &self.files.journal()).map_err(StoreError::io(File::Journal))
     }
 
-    fn append_record(&mut self, payload: &[u8]) -> Result<(), StoreError> {
+    /// Appends a record that ends at most `max_len` bytes into the journal.
+    fn append_record(&mut self, payload: &[u8], max_len: u64) -> Result<(), StoreError> {
         let path = self.files.journal();
         let Some(journal) = &mut self.journal else {
             return Err(StoreError::Gone);
@@ -173,7 +174,7 @@ impl Log {
         }
         let mut record = Vec::new();
         record::encode(journal.sequence, payload, &mut record);
-        if journal.len + record.len() as u64 > MAX_JOURNAL_BYTES {
+        if journal.len + record.len() as u64 > max_len {
             journal.fold_at = journal.len;
             return Err(StoreError::Full);
         }
@@ -211,7 +212,7 @@ impl Log {
         match FileExt::try_lock(&self.transaction) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy),
-            Err(TryLockError::Error(error)) => return Err(StoreError::io(File::Base)(error)),
+            Err(TryLockError::Error(error)) => return Err(StoreError::io(File::Lock)(error)),
         }
         let result = work(self);
         // Cannot fail for a lock that is held; closing the file would release it, too.

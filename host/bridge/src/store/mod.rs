@@ -16,7 +16,7 @@ mod record;
 mod seen;
 mod state;
 
-pub use change::{Address, Change, Claim, Held, Pending, Reply};
+pub use change::{Change, Claim, Held, Pending};
 pub use error::{File, StoreError};
 pub use log::{Image, Log};
 pub use open::{Opened, open};

@@ -47,8 +47,9 @@ pub fn open(
     let fs = accounts.fs();
     let transaction = accounts.transaction(channel, account).map_err(|error| match error {
         AccountsError::Busy => StoreError::Busy,
-        AccountsError::Io { kind, .. } => StoreError::Io { file: File::Base, kind },
-        _ => StoreError::io(File::Base)(io::ErrorKind::Other.into()),
+        AccountsError::NotOurs { .. } => StoreError::NotOurs(File::Lock),
+        AccountsError::Io { kind, .. } => StoreError::Io { file: File::Lock, kind },
+        _ => StoreError::io(File::Lock)(io::ErrorKind::Other.into()),
     })?;
     let (base_hash, mut state) = read_base(&*fs, &files, fingerprint)?;
     let was_bound = state.fingerprint.is_some();

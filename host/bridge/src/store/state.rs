@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use serde_json::{Map, Value};
 
 use super::{
-    change::{Change, Claim, Held, Pending, Reply},
+    change::{Change, Claim, Held, Pending},
     held,
     keys::Keys,
     seen::Seen,
@@ -115,7 +115,7 @@ impl State {
             Change::Seen(ids) => ids.iter().for_each(|id| self.seen.touch(id)),
             Change::Key(key, ms) => applied.keys_dropped = self.keys.insert(key, *ms),
             Change::Claim(claim) => self.claim(claim)?,
-            Change::Reply(reply) => self.reply(reply.clone())?,
+            Change::Reply(reply) => self.reply(reply)?,
             Change::Ids(id, more) => self.pending_mut(id)?.client_ids.extend_from_slice(more),
             Change::Progress(id, next) => self.pending_mut(id)?.next_chunk = *next,
             Change::Delivered(id) => {
@@ -141,30 +141,13 @@ impl State {
         Ok(())
     }
 
-    fn reply(&mut self, reply: Reply) -> Result<(), Inconsistent> {
-        let claimed = |claim: &Claim| claim.message_id == reply.message_id;
-        let claim = self.claims.iter().position(claimed);
-        let claim = claim.map(|at| self.claims.remove(at));
-        let (from_claim, extra) = match claim {
-            Some(claim) => (Some((claim.to_user_id, claim.context_token, claim.key)), claim.extra),
-            None => (None, Map::new()),
-        };
-        let to = reply.to.map(|to| (to.to_user_id, to.context_token, to.key));
-        let (to_user_id, context_token, key) = to.or(from_claim).ok_or(Inconsistent)?;
+    fn reply(&mut self, reply: &Pending) -> Result<(), Inconsistent> {
+        if self.pending_by_id(reply.id()).is_some() {
+            return Err(Inconsistent);
+        }
+        self.claims.retain(|claim| claim.message_id != reply.message_id);
         self.held.retain(|held| !reply.carried.contains(held));
-        self.pending.push(Pending {
-            message_id: reply.message_id,
-            to_user_id,
-            context_token,
-            reply: reply.reply,
-            client_ids: reply.client_ids,
-            next_chunk: 0,
-            key,
-            carried: reply.carried,
-            own: reply.own,
-            transient: reply.transient,
-            extra,
-        });
+        self.pending.push(reply.clone());
         Ok(())
     }
 

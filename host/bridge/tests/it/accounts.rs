@@ -71,7 +71,7 @@ fn symlinks_are_refused() {
     fs::rename(&path, &aside).unwrap();
     symlink(&aside, &path).unwrap();
     let snapshot = home.accounts.snapshot(&home.channel, &home.account);
-    assert!(matches!(snapshot, Err(AccountsError::Io { .. })), "{snapshot:?}");
+    assert!(matches!(snapshot, Err(AccountsError::NotOurs { .. })), "{snapshot:?}");
     fs::remove_file(&path).unwrap();
 
     let locks = home.path("locks");
@@ -79,7 +79,9 @@ fn symlinks_are_refused() {
     fs::remove_dir_all(&locks).unwrap();
     symlink(home.root().join("elsewhere"), &locks).unwrap();
     let lifetime = home.accounts.lifetime(&home.channel, &home.account);
-    assert!(matches!(lifetime, Err(AccountsError::Io { .. })), "{lifetime:?}");
+    let expected = "a folder of the channel is not a folder of yours; move it away, and this goes on by \
+                    itself";
+    assert_eq!(lifetime.unwrap_err().to_string(), expected);
 }
 
 #[test]
@@ -94,13 +96,16 @@ fn discovery_lists_all_or_fails() {
     fs::write(dir.join(".a1.json.tmp"), "left behind").unwrap();
     assert_eq!(home.accounts.discover(&home.channel).unwrap().len(), 128);
     fs::write(dir.join("b.json"), "{}").unwrap();
-    assert_eq!(home.accounts.discover(&home.channel), Err(AccountsError::TooMany));
+    assert_eq!(
+        home.accounts.discover(&home.channel),
+        Err(AccountsError::TooMany(home.channel.clone()))
+    );
     fs::remove_file(dir.join("b.json")).unwrap();
     fs::rename(dir.join("a1.json"), dir.join("a 1.json")).unwrap();
     assert_eq!(home.accounts.discover(&home.channel), Err(AccountsError::BadName));
     fs::remove_dir_all(&dir).unwrap();
     fs::write(&dir, "a file").unwrap();
-    assert!(matches!(home.accounts.discover(&home.channel), Err(AccountsError::Io { .. })));
+    assert!(matches!(home.accounts.discover(&home.channel), Err(AccountsError::NotOurs { .. })));
 }
 
 #[test]
@@ -172,7 +177,10 @@ fn set_keeps_what_it_does_not_name() {
     assert_eq!(refused, Err(AccountsError::Workspace));
     let other = AccountName::new("other").unwrap();
     let refused = home.accounts.set(&home.channel, &other, grant());
-    assert_eq!(refused, Err(AccountsError::NotSignedIn));
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the account is not signed in; run `scv channels login pigeon --account other`"
+    );
 }
 
 #[test]
@@ -191,7 +199,35 @@ fn logout_leaves_only_lock_files() {
     assert!(home.path("locks/default.json").exists());
     assert!(home.path("transactions/default.json").exists());
     let again = home.accounts.logout(&home.channel, &home.account);
-    assert_eq!(again, Err(AccountsError::NotSignedIn));
+    assert_eq!(
+        again.unwrap_err().to_string(),
+        "the account is not signed in; run `scv channels login pigeon`"
+    );
+}
+
+/// A sign-in that was killed between writing and renaming leaves the token in a file.
+#[test]
+fn a_cut_off_sign_in_leaves_nothing_for_long() {
+    let home = TestHome::signed_in();
+    let leftover = home.path("accounts/.other.json.tmp");
+    let writing = fs::File::open(home.path("transactions/default.json")).unwrap();
+    fs4::FileExt::lock(&writing).unwrap();
+    fs::write(home.path("accounts/.default.json.tmp"), "being written").unwrap();
+    fs::write(&leftover, "tok-fake-1").unwrap();
+    let found = home.accounts.discover(&home.channel).unwrap();
+    assert_eq!(found, std::slice::from_ref(&home.account));
+    assert!(!leftover.exists());
+    assert!(home.path("accounts/.default.json.tmp").exists(), "somebody writes it right now");
+    drop(writing);
+    home.accounts.logout(&home.channel, &home.account).unwrap();
+    assert_eq!(fs::read_dir(home.path("accounts")).unwrap().count(), 0);
+
+    fs::write(&leftover, "tok-fake-1").unwrap();
+    let other = AccountName::new("other").unwrap();
+    home.accounts.logout(&home.channel, &other).unwrap();
+    assert!(!leftover.exists());
+    let again = home.accounts.logout(&home.channel, &other);
+    assert!(matches!(again, Err(AccountsError::NotSignedIn(_))));
 }
 
 /// Wherever a logout is cut off, what was granted is gone, a second one finishes it, and a new

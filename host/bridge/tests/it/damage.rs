@@ -1,12 +1,15 @@
 //! Torn commits are cut, damage stops the account and keeps its files; nothing reads as empty.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use scv_bridge::store::{Change, Claim, File, Image, Opened, Reply, State, StoreError};
+use scv_bridge::store::{Change, Claim, File, Image, Opened, Pending, State, StoreError};
 
 use crate::support::home::TestHome;
 
-fn claim(id: &str) -> Change {
+pub(crate) fn claim(id: &str) -> Change {
     Change::Claim(Claim {
         message_id: id.into(),
         to_user_id: "u".into(),
@@ -16,15 +19,19 @@ fn claim(id: &str) -> Change {
     })
 }
 
-fn reply(id: &str) -> Change {
-    Change::Reply(Reply {
+pub(crate) fn reply(id: &str) -> Change {
+    Change::Reply(Pending {
         message_id: id.into(),
-        to: None,
-        reply: format!("answer to {id}"),
+        to_user_id: "u".into(),
+        context_token: format!("handle-{id}").into(),
+        reply: format!("an answer of a usual length to {id}"),
         client_ids: vec![format!("client-{id}")],
+        next_chunk: 0,
+        key: "u".into(),
         carried: vec![],
         own: String::new(),
         transient: false,
+        extra: serde_json::Map::new(),
     })
 }
 
@@ -231,13 +238,43 @@ fn symlinks_are_refused() {
     for path in [home.state_path(), home.journal_path()] {
         fs::rename(&path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, &path).unwrap();
-        assert!(matches!(
-            error(&home),
-            StoreError::Io { kind: std::io::ErrorKind::PermissionDenied, .. }
-        ));
+        assert!(matches!(error(&home), StoreError::NotOurs(_)));
         fs::rename(&aside, &path).unwrap();
     }
     home.open().unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_named_and_kept() {
+    let (home, ..) = journalled();
+    let aside: PathBuf = home.root().join("aside");
+    let keys = home.path("journal/default.keys");
+    let lock = home.path("transactions/default.json");
+    for path in [home.state_path(), home.journal_path(), keys, lock] {
+        let had_file = fs::rename(&path, &aside).is_ok();
+        let not_files: [fn(&Path); 2] = [make_folder, make_fifo];
+        for make in not_files {
+            make(&path);
+            let error = error(&home);
+            assert!(matches!(error, StoreError::NotOurs(_)), "{path:?}: {error}");
+            assert!(error.to_string().contains("is not a regular file of yours; move it away"));
+            let moved = tempfile::tempdir_in(home.root()).unwrap();
+            fs::rename(&path, moved.path().join("it is kept")).unwrap();
+        }
+        if had_file {
+            fs::rename(&aside, &path).unwrap();
+        }
+    }
+    home.open().unwrap();
+}
+
+fn make_folder(path: &Path) {
+    fs::create_dir(path).unwrap();
+}
+
+fn make_fifo(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
 
 #[test]

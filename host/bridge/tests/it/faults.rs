@@ -6,11 +6,11 @@ use std::{io, sync::Arc};
 use scv_bridge::{
     fs::FileSystem,
     limits::FOLD_JOURNAL_BYTES,
-    store::{Change, Claim, Image, Opened, Reply, State, StoreError},
+    store::{Change, Image, Opened, State, StoreError},
 };
 
 use crate::{
-    damage::commit,
+    damage::{claim, commit, reply},
     support::{
         faulty::{Fault, FaultyFileSystem},
         home::TestHome,
@@ -23,16 +23,6 @@ enum Step {
     Fold,
 }
 
-fn claim(id: &str) -> Change {
-    Change::Claim(Claim {
-        message_id: id.into(),
-        to_user_id: "u".into(),
-        context_token: format!("handle-{id}").into(),
-        key: "u".into(),
-        extra: serde_json::Map::new(),
-    })
-}
-
 /// The three commits of an answered message of one part.
 fn answered(id: &str) -> [Step; 3] {
     [
@@ -41,15 +31,7 @@ fn answered(id: &str) -> [Step; 3] {
             claim(id),
             Change::Cursor(format!("after-{id}")),
         ]),
-        Step::Commit(vec![Change::Reply(Reply {
-            message_id: id.into(),
-            to: None,
-            reply: "an answer of a usual length".into(),
-            client_ids: vec![format!("client-{id}")],
-            carried: vec![],
-            own: String::new(),
-            transient: false,
-        })]),
+        Step::Commit(vec![reply(id)]),
         Step::Commit(vec![Change::Delivered(format!("client-{id}"))]),
     ]
 }
@@ -192,4 +174,26 @@ fn a_journal_of_1_mib_wants_to_be_folded() {
     let state = opened.state.clone();
     drop(opened);
     assert_eq!(home.open().unwrap().state, state);
+}
+
+/// A disk that was full for long: every fold failed, and the journal has grown to its limit.
+#[test]
+fn a_full_journal_can_still_be_folded() {
+    let home = TestHome::signed_in();
+    let mut opened = home.open().unwrap();
+    let mut length = 16 * 1024 * 1024;
+    while length > 0 {
+        match commit(&mut opened, &[Change::Cursor("x".repeat(length))]) {
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error, StoreError::Full);
+                length /= 2;
+            }
+        }
+    }
+    assert!(opened.log.wants_fold());
+    opened.log.fold(&Image::of(&opened.state)).unwrap();
+    commit(&mut opened, &[Change::Cursor("it goes on".into())]).unwrap();
+    drop(opened);
+    assert_eq!(home.open().unwrap().state.cursor(), Some("it goes on"));
 }

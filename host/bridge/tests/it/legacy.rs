@@ -89,7 +89,7 @@ fn a_symlink_in_place_of_the_old_folder_is_refused() {
     let home = old_home();
     fs::rename(home.root().join("coop"), home.root().join("moved")).unwrap();
     std::os::unix::fs::symlink(home.root().join("moved"), home.root().join("coop")).unwrap();
-    assert!(matches!(migrate(&home), Err(AccountsError::Io { .. })));
+    assert!(matches!(migrate(&home), Err(AccountsError::NotOurs { .. })));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use proptest::prelude::*;
 use scv_bridge::{
+    limits::HELD_AGE_SECONDS,
     machine::{CommitId, Config, Failure, Input, Machine, Output, Timer, TurnEnd},
     store::{Change, State},
 };
@@ -63,6 +64,8 @@ struct World {
     turns: Vec<String>,
     sends: Vec<String>,
     timers: HashSet<Timer>,
+    /// How long the last timer was set for.
+    last_wait_ms: u64,
     is_polling: bool,
     /// All messages that a batch ever brought and that want an answer.
     asked: Vec<Inbound>,
@@ -81,6 +84,7 @@ impl World {
             turns: Vec::new(),
             sends: Vec::new(),
             timers: HashSet::new(),
+            last_wait_ms: 0,
             is_polling: false,
             asked: Vec::new(),
             turns_started: HashSet::new(),
@@ -125,7 +129,10 @@ impl World {
                     self.sends.push(reply);
                     assert!(self.sends.len() <= 4);
                 }
-                Output::SetTimer { timer, .. } => drop(self.timers.insert(timer)),
+                Output::SetTimer { timer, after_ms } => {
+                    self.timers.insert(timer);
+                    self.last_wait_ms = after_ms;
+                }
                 Output::Note(_) => {}
             }
         }
@@ -163,6 +170,7 @@ impl World {
             token: "t".into(),
             checkpoint: self.now_ms.to_string(),
             messages,
+            ..Batch::default()
         }));
     }
 
@@ -228,6 +236,16 @@ impl World {
             }
         };
         self.feed(Input::SendEnded { reply, outcome });
+    }
+
+    /// A send that the platform answers with a pause of the account; answers how long the
+    /// timer was set for.
+    fn pause(&mut self, ms: u64) -> u64 {
+        let reply = self.sends.remove(0);
+        let (reason, scope) = ("pace".into(), Scope::Account);
+        let outcome = SendOutcome::Retry { reason, after_ms: Some(ms), scope };
+        self.feed(Input::SendEnded { reply, outcome });
+        self.last_wait_ms
     }
 
     fn fire_timers(&mut self) {
@@ -319,7 +337,8 @@ proptest! {
 
 fn hello(world: &mut World, messages: Vec<Inbound>) {
     world.is_polling = false;
-    world.feed(Input::Batch(Batch { token: "t".into(), checkpoint: "c".into(), messages }));
+    let (token, checkpoint) = ("t".into(), "c".into());
+    world.feed(Input::Batch(Batch { token, checkpoint, messages, ..Batch::default() }));
     world.store(true);
 }
 
@@ -375,6 +394,105 @@ fn a_refused_reply_rides_with_the_next_and_comes_back_when_that_is_refused() {
     assert!(world.state.is_seen("m1") && world.state.is_seen("m2"));
 }
 
+/// A run may last for months.
+#[test]
+fn held_replies_go_after_seven_days_with_the_next_commit() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.end_turn(0, true, 2);
+    world.store(true);
+    world.end_send(0, 0);
+    world.store(true);
+    world.fire_timers();
+    world.now_ms += HELD_AGE_SECONDS * 1_000 - 60_000;
+    hello(&mut world, vec![direct("m2", "v", "two")]);
+    assert_eq!(world.state.held().len(), 1, "not yet");
+    world.now_ms += 61_000;
+    hello(&mut world, vec![direct("m3", "w", "three")]);
+    assert!(world.state.held().is_empty());
+}
+
+/// The wall clock may be set back by any amount: a pause lasts as long as it was asked for.
+#[test]
+fn a_pause_does_not_follow_the_wall_clock() {
+    for back_ms in [3_600_000, 86_400_000] {
+        let mut world = World::new();
+        let senders = ["u", "v"];
+        hello(&mut world, senders.map(|sender| direct(sender, sender, "hello")).to_vec());
+        for _ in senders {
+            world.end_turn(0, true, 2);
+            world.store(true);
+        }
+        world.pause(5_000);
+        world.now_ms -= back_ms;
+        assert_eq!(world.pause(1_000), 1_000);
+        let pauses: Vec<Timer> = world.timers.drain().collect();
+        assert_eq!(pauses.len(), 2);
+        for pause in pauses {
+            assert!(world.sends.is_empty(), "the longer of two pauses counts");
+            world.feed(Input::Timer(pause));
+        }
+        assert_eq!(world.sends.len(), 2);
+    }
+}
+
+/// Until its answer is pending, a message waits or runs: status must never say that all is done.
+#[test]
+fn a_message_is_counted_until_its_answer_is_pending() {
+    let mut world = World::new();
+    world.is_polling = false;
+    let messages = vec![direct("m1", "u", "one")];
+    world.feed(Input::Batch(Batch { token: "t".into(), messages, ..Batch::default() }));
+    assert_eq!((world.machine.waiting(), world.machine.running()), (1, 0));
+    world.store(false);
+    assert_eq!((world.machine.waiting(), world.machine.running()), (1, 0));
+    world.fire_timers();
+    world.store(true);
+    assert_eq!((world.machine.waiting(), world.machine.running()), (0, 1));
+    world.end_turn(0, true, 2);
+    assert_eq!((world.machine.running(), world.state.pending().len()), (1, 0));
+    world.store(false);
+    assert_eq!((world.machine.running(), world.state.pending().len()), (1, 0));
+    world.fire_timers();
+    world.store(true);
+    assert_eq!((world.machine.running(), world.state.pending().len()), (0, 1));
+}
+
+#[test]
+fn failed_commits_are_tried_again_after_1_to_30_seconds() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one")]);
+    world.end_turn(0, true, 2);
+    let waits = [1, 2, 4, 8, 16, 30, 30].map(|seconds| seconds * 1_000);
+    for wait in waits {
+        world.store(false);
+        assert_eq!(world.last_wait_ms, wait);
+        world.fire_timers();
+    }
+}
+
+/// A turn that has ended while the account stops is recorded like any other.
+#[test]
+fn a_stop_waits_for_answers_and_gives_failed_commits_a_last_try() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one"), direct("m2", "v", "two")]);
+    world.end_turn(0, true, 2);
+    world.store(false);
+    assert!(world.commits.is_empty(), "it waits for its timer");
+    world.is_polling = false;
+    world.feed(Input::Disconnected);
+    world.feed(Input::Stop);
+    world.store(true);
+    assert_eq!(world.state.pending().len(), 1);
+    assert!(!world.machine.is_settled(), "a turn has not ended yet");
+    world.end_turn(0, true, 3);
+    assert!(!world.machine.is_settled(), "its answer is not durable yet");
+    world.store(true);
+    assert!(world.machine.is_settled());
+    assert_eq!(world.state.pending().len(), 2);
+    assert!(world.state.claims().is_empty());
+}
+
 #[test]
 fn what_is_not_accepted_of_a_long_reply_is_held() {
     let mut world = World::new();
@@ -411,6 +529,7 @@ fn duplicates_alone_need_no_commit() {
         token: "t2".into(),
         checkpoint: "c".into(),
         messages: vec![direct("m1", "u", "one")],
+        ..Batch::default()
     }));
     assert!(world.commits.is_empty());
     assert!(world.is_polling, "acknowledged at once");

@@ -8,6 +8,7 @@ mod legacy;
 mod login;
 mod machine;
 mod runs;
+mod same_bot;
 mod sessions;
 mod stops;
 mod support;

@@ -2,16 +2,16 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use scv_bridge::{AccountName, RunErrorKind, SettingsChange, fingerprint};
+use scv_bridge::{RunErrorKind, SettingsChange};
 use scv_plugin_api::wire::{Fault, Scope, SendOutcome};
 use scv_protocol::{ComponentState, RemoteTools, Senders};
 
 use crate::support::{
     agent::Agent,
     faulty::{Fault as Broken, FaultyFileSystem},
-    home::{BOT, OWNER, TestHome, credentials, identity},
+    home::{BOT, OWNER, TestHome},
     platform::{Platform, direct, in_group},
-    run::{start, start_over, state_of},
+    run::{start, start_over, start_with, state_of},
     until,
 };
 
@@ -238,7 +238,8 @@ async fn accepted_without_a_receipt_is_counted_and_told() {
     platform.push((0..3).map(|n| direct(&format!("m{n}"), "u", "say hi")));
     platform.accepted(3).await;
     let told = || running.health.snapshot().error;
-    until("an error", told).await;
+    let told = until("an error", told).await;
+    assert!(told.contains("without confirming them; look into the chat"), "{told}");
     assert_eq!(running.health.snapshot().unconfirmed, 3);
     assert_eq!(platform.state(|state| state.sent.len()), 3, "never sent again on a guess");
     running.stop().await.unwrap();
@@ -260,6 +261,23 @@ async fn lost_contact_connects_again_from_the_checkpoint_and_turns_run_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_quiet_batch_is_no_contact() {
+    let (home, platform, agent) = world();
+    platform.state(|state| state.silences = 2);
+    let running = start(&home, &platform, &agent);
+    platform.wait("a third poll", |state| (state.acks.len() == 3).then_some(())).await;
+    let report = running.health.snapshot();
+    assert_eq!(report.last_success_unix_seconds, None);
+    assert_eq!(report.state, ComponentState::Starting);
+    platform.push([direct("m1", "u", "say heard")]);
+    assert_eq!(platform.accepted(1).await, ["heard"]);
+    let report = running.health.snapshot();
+    assert!(report.last_success_unix_seconds.is_some());
+    assert_eq!(report.state, ComponentState::Connected);
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn signed_out_it_ends_when_no_turn_runs_and_keeps_the_answer() {
     let (home, platform, agent) = world();
     let running = start(&home, &platform, &agent);
@@ -271,7 +289,7 @@ async fn signed_out_it_ends_when_no_turn_runs_and_keeps_the_answer() {
     until("signed out", told).await;
     let report = running.health.snapshot();
     assert_eq!(report.state, ComponentState::Failed);
-    assert!(report.hint.unwrap().contains("scv channels login pigeon"));
+    assert_eq!(report.error.unwrap(), "signed out; run `scv channels login pigeon`");
     agent.open_gate("a");
     let error = running.ended().await.unwrap_err();
     assert_eq!(error.kind, RunErrorKind::SignedOut);
@@ -334,31 +352,52 @@ async fn damage_fails_the_account_with_its_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_bot_runs_once() {
+async fn what_is_no_file_fails_the_account_until_it_is_moved_away() {
+    for file in ["state/default.json", "locks/default.json", "transactions/default.json"] {
+        let (home, platform, agent) = world();
+        drop(home.open().unwrap());
+        let snapshot = home.accounts.snapshot(&home.channel, &home.account).unwrap().unwrap();
+        let (path, aside) = (home.path(file), home.root().join("aside"));
+        std::fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        let running = start_with(&home, &home.accounts, &home.account, snapshot, &platform, &agent);
+        let error = running.ended().await.unwrap_err();
+        assert_eq!(error.kind, RunErrorKind::Failed, "{file}");
+        assert!(error.text.contains("is not a regular file of yours; move it away"), "{error}");
+        std::fs::rename(&aside, &path).unwrap();
+        start(&home, &platform, &agent).stop().await.unwrap();
+    }
+}
+
+/// Connected with work that makes no progress: status says why, and what to do.
+#[tokio::test(start_paused = true)]
+async fn while_nothing_can_be_stored_status_says_so() {
+    let claimed = {
+        let (home, platform, agent) = world();
+        let fs = FaultyFileSystem::counting();
+        let running = start_over(&home, &home.over(Arc::new(fs.clone())), &platform, &agent);
+        platform.push([direct("m1", "u", "gate a")]);
+        agent.prompts(1).await;
+        running.kill().await;
+        fs.operations()
+    };
     let (home, platform, agent) = world();
-    let running = start(&home, &platform, &agent);
-    platform.wait("contact", |state| (!state.acks.is_empty()).then_some(())).await;
-    let mut second = TestHome::new();
-    second.account = AccountName::new("second").unwrap();
-    // The same accounts object, another account, the same credentials.
-    let accounts = Arc::clone(&home.accounts);
-    accounts
-        .save_credentials(
-            &second.channel,
-            &second.account,
-            &credentials(BOT),
-            &fingerprint(&identity(credentials(BOT).expose())),
-            scv_plugin_api::wire::Relogin::SameIdentity,
-            None,
-        )
-        .unwrap();
-    let error = start_over(&second, &accounts, &platform, &agent).ended().await.unwrap_err();
-    assert_eq!(error.kind, RunErrorKind::Failed);
-    assert_eq!(error.text, "this is the same bot as account default");
+    let fs = FaultyFileSystem::new(claimed, Broken::Always(std::io::ErrorKind::StorageFull));
+    let running = start_over(&home, &home.over(Arc::new(fs)), &platform, &agent);
+    platform.push([direct("m1", "u", "gate a")]);
+    agent.prompts(1).await;
+    agent.open_gate("a");
+    let told = until("an error", || running.health.snapshot().error).await;
+    assert!(told.contains("(no storage space); check the disk"), "{told}");
+    // A new connection does not hide it.
+    platform.state(|state| state.faults.push_back(Fault::retry("the network is gone")));
+    platform.wait("contact", |s| (s.connects.len() == 2).then_some(s.acks.len())).await;
+    let is_back = || (running.health.snapshot().state == ComponentState::Connected).then_some(());
+    until("contact", is_back).await;
+    let report = running.health.snapshot();
+    assert_eq!(report.error, Some(told));
+    assert_eq!((report.running, report.pending), (1, 0));
     running.stop().await.unwrap();
-    let third = start_over(&second, &accounts, &platform, &agent);
-    platform.wait("contact", |state| (state.connects.len() == 2).then_some(())).await;
-    third.stop().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -398,6 +437,7 @@ async fn a_failed_commit_is_tried_again() {
             platform.accepted(2).await;
         }
         running.quiet().await;
+        assert_eq!(running.health.snapshot().error, None, "{at}");
         running.stop().await.unwrap();
         assert_eq!(agent.prompt_count(), 2, "{at}");
         assert!(state_of(&home).pending().is_empty(), "{at}");

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use scv_bridge::RunErrorKind;
+use scv_plugin_api::wire::{Scope, SendOutcome};
 use tokio::time::{Instant, sleep};
 
 use crate::support::{
@@ -11,6 +12,7 @@ use crate::support::{
     home::TestHome,
     platform::{Platform, direct},
     run::{start, start_over, state_of},
+    until,
 };
 
 fn world() -> (TestHome, Platform, Agent) {
@@ -53,7 +55,35 @@ async fn a_plugin_that_does_not_stop_is_told_of() {
     platform.wait("contact", |state| (!state.acks.is_empty()).then_some(())).await;
     let error = running.stop().await.unwrap_err();
     assert_eq!(error.kind, RunErrorKind::Wedged);
-    assert_eq!(error.text, "plugin 'pigeon' did not stop");
+    assert_eq!(error.text, "plugin 'pigeon' did not stop; restart the daemon");
+}
+
+/// What a lost session still returns is not acknowledged; it comes again, stopping or not.
+#[tokio::test(start_paused = true)]
+async fn a_late_batch_of_a_lost_session_is_left_out_while_stopping() {
+    let (home, platform, agent) = world();
+    platform.state(|state| {
+        state.holds_close = true;
+        state.outcomes.push_back(SendOutcome::Refused {
+            code: "-14".into(),
+            message: None,
+            signed_out: true,
+            pause_ms: None,
+            scope: Scope::Account,
+        });
+    });
+    let running = start(&home, &platform, &agent);
+    platform.push([direct("m1", "u", "gate never"), direct("m2", "v", "say refused")]);
+    until("signed out", || running.health.snapshot().signed_out.then_some(())).await;
+    platform.push([direct("m3", "w", "say late")]);
+    let let_close = async {
+        sleep(Duration::from_secs(1)).await;
+        platform.state(|state| state.holds_close = false);
+    };
+    let (stopped, ()) = tokio::join!(running.stop(), let_close);
+    stopped.unwrap();
+    let state = state_of(&home);
+    assert!(state.is_known("m1") && !state.is_known("m3"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //! are scripted.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex},
 };
 
@@ -40,11 +40,19 @@ pub(crate) struct PlatformState {
     pub(crate) outcomes: VecDeque<SendOutcome>,
     /// What the next polls come to, before anything else.
     pub(crate) faults: VecDeque<Fault>,
+    /// How many of the next polls hear nothing.
+    pub(crate) silences: usize,
     /// Checkpoints of all connects.
     pub(crate) connects: Vec<Option<String>>,
     /// Acks of all polls.
     pub(crate) acks: Vec<Option<String>>,
     pub(crate) tasks_left: u32,
+    /// Accounts about which the plugin does not answer for now.
+    pub(crate) unasked: HashSet<String>,
+    /// What the next questions about an account come to.
+    pub(crate) inspect_faults: HashMap<String, Fault>,
+    /// Sessions that are told to close wait while this is set.
+    pub(crate) holds_close: bool,
     is_closed: bool,
 }
 
@@ -143,7 +151,15 @@ impl ChannelTransport for Platform {
     }
 
     fn inspect(&self, request: InspectRequest) -> BoxFuture<'_, Result<Identity, Fault>> {
-        Box::pin(async move { Ok(identity(request.credentials.expose())) })
+        Box::pin(async move {
+            let account = request.account;
+            let is_answered = |s: &PlatformState| (!s.unasked.contains(&account)).then_some(());
+            self.wait("an answer of the plugin", is_answered).await;
+            match self.state(|state| state.inspect_faults.remove(&account)) {
+                Some(fault) => Err(fault),
+                None => Ok(identity(request.credentials.expose())),
+            }
+        })
     }
 
     fn login(
@@ -197,6 +213,12 @@ impl Session {
             return Some(Err(fault));
         }
         let mut place = self.at.lock().unwrap();
+        if state.silences > 0 {
+            state.silences -= 1;
+            place.token = Some("nothing heard".into());
+            let token = "nothing heard".into();
+            return Some(Ok(Batch { token, quiet: true, ..Batch::default() }));
+        }
         let is_first = place.token.is_none();
         if state.log.len() == place.at && !is_first {
             let closed = state.is_closed;
@@ -210,6 +232,7 @@ impl Session {
             token: until.to_string(),
             checkpoint: if until == 0 { String::new() } else { until.to_string() },
             messages,
+            ..Batch::default()
         }))
     }
 }
@@ -243,6 +266,8 @@ impl ChannelSession for Session {
 
     fn close(&self, _: u32) -> BoxFuture<'_, Result<CloseReply, Fault>> {
         Box::pin(async {
+            let may_close = || (!self.shared.state.lock().unwrap().holds_close).then_some(());
+            wait_for(&self.shared.changed, "leave to close", may_close).await;
             let mut state = self.shared.state.lock().unwrap();
             state.is_closed = true;
             let tasks_left = state.tasks_left;

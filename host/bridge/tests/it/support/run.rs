@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use scv_bridge::{AccountContext, Accounts, Clock, Health, RunError, run_account, store::State};
+use scv_bridge::{
+    AccountContext, AccountName, Accounts, Clock, Health, RunError, Snapshot, Ticket, run_account,
+    store::State,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +38,8 @@ impl Clock for TestClock {
 
 pub(crate) struct Running {
     pub(crate) health: Arc<Health>,
+    /// Kept between runs, as a supervisor does.
+    _ticket: Ticket,
     stop: CancellationToken,
     task: JoinHandle<Result<(), RunError>>,
 }
@@ -50,13 +55,37 @@ pub(crate) fn start_over(
     platform: &Platform,
     agent: &Agent,
 ) -> Running {
-    let snapshot = accounts.snapshot(&home.channel, &home.account).unwrap().unwrap();
+    start_as(home, accounts, &home.account, platform, agent)
+}
+
+pub(crate) fn start_as(
+    home: &TestHome,
+    accounts: &Arc<Accounts>,
+    account: &AccountName,
+    platform: &Platform,
+    agent: &Agent,
+) -> Running {
+    let snapshot = accounts.snapshot(&home.channel, account).unwrap().unwrap();
+    start_with(home, accounts, account, snapshot, platform, agent)
+}
+
+/// Starts an account with what was read of it before.
+pub(crate) fn start_with(
+    home: &TestHome,
+    accounts: &Arc<Accounts>,
+    account: &AccountName,
+    snapshot: Snapshot,
+    platform: &Platform,
+    agent: &Agent,
+) -> Running {
+    let ticket = accounts.ticket(home.channel.as_str(), account);
     let context = AccountContext {
         channel: platform.channel(),
-        account: home.account.clone(),
+        account: account.clone(),
         transport: Arc::new(platform.clone()),
         dialer: Arc::new(agent.clone()),
         accounts: Arc::clone(accounts),
+        ticket: ticket.clone(),
         snapshot,
         workspace: PathBuf::from("/"),
         owner_turn_limit: OWNER_LIMIT,
@@ -64,7 +93,7 @@ pub(crate) fn start_over(
     };
     let (health, stop) = (Arc::new(Health::default()), CancellationToken::new());
     let task = tokio::spawn(run_account(context, Arc::clone(&health), stop.clone()));
-    Running { health, stop, task }
+    Running { health, _ticket: ticket, stop, task }
 }
 
 impl Running {
