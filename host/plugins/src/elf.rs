@@ -20,17 +20,17 @@ const MACHINE: u16 = 0;
 /// Why a file cannot be loaded as a plugin.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadLibrary {
-    #[error("not a shared library (no ELF header)")]
+    #[error("it is not a shared library (no ELF header)")]
     NoHeader,
-    #[error("built for another CPU (ELF machine {found}, this host needs {MACHINE})")]
+    #[error("it was built for another CPU (ELF machine {found}, this host needs {MACHINE})")]
     OtherCpu { found: u16 },
-    #[error("not a shared library (ELF type {found})")]
+    #[error("it is not a shared library (ELF type {found})")]
     NotShared { found: u16 },
-    #[error("truncated: {len} bytes, but {part} ends at {end}")]
+    #[error("it is truncated: {len} bytes, but {part} ends at {end}")]
     Truncated { len: u64, part: &'static str, end: u64 },
-    #[error("damaged: its tables cannot be read")]
+    #[error("it is damaged: its tables cannot be read")]
     Damaged,
-    #[error("not an scv channel plugin (no {0} symbol)")]
+    #[error("it is not an scv channel plugin (no {0} symbol)")]
     NoSymbol(&'static str),
 }
 

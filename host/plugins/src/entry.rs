@@ -27,7 +27,11 @@ impl Entry {
             return entry;
         }
         if entry.loaded.is_none() {
+            // Until it has been tried again, its channels still say why nobody serves them.
+            let earlier = entry.candidate.report.refusal.take();
             entry.candidate = candidate;
+            let report = &mut entry.candidate.report;
+            report.refusal = report.refusal.take().or(earlier);
             return entry;
         }
         entry.candidate.report.file = candidate.report.file;
@@ -68,17 +72,16 @@ impl Entry {
         if self.loaded.as_ref().is_some_and(|loaded| loaded.is_wedged()) {
             report.state = PluginState::Wedged;
             let reason = "it did not come back from a call";
-            let fix = "Restart the daemon.";
+            let fix = "restart the daemon";
             report.refusal = Some(Refusal::new(Step::Serve, reason, fix));
         }
         report
     }
 
     pub(crate) fn channels(&self) -> Vec<LoadedChannel> {
-        let (Some(loaded), Some(inspected)) = (&self.loaded, &self.candidate.inspected) else {
+        let (Some(loaded), Some(manifest)) = (&self.loaded, &self.candidate.report.manifest) else {
             return Vec::new();
         };
-        let manifest = &inspected.manifest;
         let channel = |channel: &scv_plugin_api::wire::ChannelManifest| LoadedChannel {
             manifest: channel.clone(),
             plugin: manifest.name.clone(),
@@ -90,17 +93,16 @@ impl Entry {
     }
 
     pub(crate) fn claims(&self) -> Vec<Claim> {
-        let (None, Some(inspected), Some(refusal)) =
-            (&self.loaded, &self.candidate.inspected, &self.candidate.report.refusal)
-        else {
+        let PluginReport { manifest, refusal, .. } = &self.candidate.report;
+        let (None, Some(manifest), Some(refusal)) = (&self.loaded, manifest, refusal) else {
             return Vec::new();
         };
         let claim = |channel: &scv_plugin_api::wire::ChannelManifest| Claim {
             channel: channel.id.clone(),
-            plugin: inspected.manifest.name.clone(),
+            plugin: manifest.name.clone(),
             refusal: refusal.clone(),
         };
-        inspected.manifest.channels.iter().map(claim).collect()
+        manifest.channels.iter().map(claim).collect()
     }
 
     fn is_the_same_plugin(&self, candidate: &Candidate) -> bool {
@@ -114,7 +116,7 @@ impl Entry {
     }
 
     fn stale(&mut self, reason: &str) {
-        let fix = "Restart the daemon to serve what is on disk.";
+        let fix = "restart the daemon to serve what is on disk";
         self.candidate.report.state = PluginState::Stale;
         self.candidate.report.refusal = Some(Refusal::new(Step::Serve, reason, fix));
     }

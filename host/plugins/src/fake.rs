@@ -35,7 +35,6 @@ struct State {
     identity: Identity,
     connects: VecDeque<Fault>,
     reads: VecDeque<Result<Batch, Fault>>,
-    outcomes: VecDeque<SendOutcome>,
     acks: Vec<Option<String>>,
     sent: Vec<Outgoing>,
     connected: Vec<ConnectRequest>,
@@ -61,11 +60,6 @@ impl Fake {
     /// What one later `next_batch` answers.
     pub fn read(&self, result: Result<Batch, Fault>) {
         self.change(|state| state.reads.push_back(result));
-    }
-
-    /// What one later `send` answers; without one it is accepted without a receipt.
-    pub fn answer_send(&self, outcome: SendOutcome) {
-        self.change(|state| state.outcomes.push_back(outcome));
     }
 
     /// Every message given to `send` so far.
@@ -207,8 +201,7 @@ impl ChannelSession for FakeSession {
                 };
             }
             self.fake.change(|state| state.sent.push(message));
-            let outcome = self.fake.script.state().outcomes.pop_front();
-            outcome.unwrap_or(SendOutcome::Accepted { receipt: None })
+            SendOutcome::Accepted { receipt: None }
         })
     }
 

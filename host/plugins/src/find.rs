@@ -71,7 +71,7 @@ fn unreadable(dir: &Path, error: &io::Error) -> Refusal {
     Refusal::new(
         Step::Find,
         format!("the folder {} cannot be read: {error}", dir.display()),
-        "Make it readable or leave it out of the search path.",
+        "make it readable or leave it out of the search path",
     )
 }
 
@@ -88,8 +88,8 @@ fn judge(before: &[Found], file: PathBuf) -> Found {
 fn ignored() -> Refusal {
     Refusal::new(
         Step::Find,
-        "ignored: the file's name does not say that it is a plugin",
-        format!("Name it {PREFIX}NAME{EXTENSION}, or move it elsewhere."),
+        "it is ignored: the file's name does not say that it is a plugin",
+        format!("name it {PREFIX}NAME{EXTENSION}, or move it elsewhere"),
     )
 }
 
@@ -98,7 +98,7 @@ fn taken(before: &[Found], name: &str) -> Option<Refusal> {
     Some(Refusal::new(
         Step::Conflict,
         format!("{} has the same name and is found first", first.file.display()),
-        "That one serves; remove one of the two files to end this.",
+        "remove one of the two files",
     ))
 }
 
@@ -107,7 +107,7 @@ fn cut(found: &mut [Found]) {
         beyond.refusal = Some(Refusal::new(
             Step::Find,
             format!("{MAX_FILES_COUNT} plugin files were found before it, and no more are read"),
-            "Remove files that are not needed.",
+            "remove files that are not needed",
         ));
     }
 }

@@ -13,10 +13,10 @@ use scv_plugin_api::{
     wire::{ChannelManifest, CreateConfig},
 };
 use serde_json::Value;
-use tokio::task::spawn_blocking;
+use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
-    Deadlines, PluginReport, PluginState, Refusal, SearchPath,
+    Deadlines, PluginReport, PluginState, Refusal, SearchPath, cache,
     entry::Entry,
     load::{Job, load},
     scan::{Candidate, candidates},
@@ -72,8 +72,9 @@ pub struct Claim {
 pub struct PluginHost {
     options: HostOptions,
     entries: Mutex<Vec<Entry>>,
-    /// One look at the folders at a time.
+    /// One look at the folders at a time; only a look moves entries.
     looking: tokio::sync::Mutex<()>,
+    changed: watch::Sender<()>,
 }
 
 impl PluginHost {
@@ -84,18 +85,18 @@ impl PluginHost {
             options,
             entries: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
+            changed: watch::Sender::default(),
         })
     }
 
-    /// Finds and loads every plugin, all at once. One that is bad or hangs costs only itself,
-    /// and nobody waits longer than the deadline of `create`.
+    /// Finds and loads every plugin, all at once, and each is there as soon as it has loaded:
+    /// one that is bad or hangs costs only itself. Returns when all are settled: once their code
+    /// runs, that takes no longer than the deadline of `create`. Then private copies that nobody
+    /// needs are removed.
+    ///
+    /// Later calls look again: new files load, refused ones are tried again, a changed or
+    /// missing file of a loaded plugin is reported stale.
     pub async fn load_all(&self) {
-        self.rescan().await;
-    }
-
-    /// Looks again: new files load, refused ones are tried again, a changed or missing file of
-    /// a loaded plugin is reported stale.
-    pub async fn rescan(&self) {
         let _one = self.looking.lock().await;
         let (search, disabled) = (self.options.search.clone(), self.options.disabled.clone());
         // Only a bug in this crate panics there; then what is known stays.
@@ -103,31 +104,54 @@ impl PluginHost {
             tracing::error!("looking for plugins ended with an internal error");
             return;
         };
-        let mut before = self.entries().clone();
-        let kept: Vec<Entry> =
-            found.into_iter().map(|candidate| Entry::renew(candidate, &mut before)).collect();
-        let missing = before.into_iter().filter_map(Entry::without_file);
-        let all = kept.into_iter().chain(missing);
-        let all = join_all(all.map(|entry| self.load(entry))).await;
-        *self.entries() = all;
+        let jobs = self.renew(found);
+        self.changed.send_replace(());
+        join_all(jobs.into_iter().map(|(place, job)| self.load(place, job))).await;
+        self.sweep().await;
     }
 
-    async fn load(&self, mut entry: Entry) -> Entry {
-        if let Some(job) = self.job(&entry) {
-            entry.settle(load(job).await);
-        }
-        entry
+    /// Removes private copies that are of no use any more.
+    async fn sweep(&self) {
+        let found = self.reports().into_iter().map(|report| report.sha256).collect();
+        let cache_dir = self.options.cache_dir.clone();
+        // Nothing depends on it.
+        let _ = spawn_blocking(move || cache::sweep(&cache_dir, &found)).await;
+    }
+
+    /// Wakes whenever [`PluginHost::channels`] or [`PluginHost::claims`] may have changed.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Takes over what was found, and gives what is to be loaded and at which place it stands.
+    fn renew(&self, found: Vec<Candidate>) -> Vec<(usize, Job)> {
+        let mut entries = self.entries();
+        let mut before = std::mem::take(&mut *entries);
+        let renewed = found.into_iter().map(|candidate| Entry::renew(candidate, &mut before));
+        let mut all: Vec<Entry> = renewed.collect();
+        all.extend(before.into_iter().filter_map(Entry::without_file));
+        *entries = all;
+        let jobs = entries.iter().enumerate();
+        jobs.filter_map(|(place, entry)| Some((place, self.job(entry)?))).collect()
+    }
+
+    async fn load(&self, place: usize, job: Job) {
+        let result = load(job).await;
+        self.entries()[place].settle(result);
+        self.changed.send_replace(());
     }
 
     fn job(&self, entry: &Entry) -> Option<Job> {
         if entry.candidate.report.state != PluginState::Ready {
             return None;
         }
-        let Candidate { report, inspected } = &entry.candidate;
+        let Candidate { report, manifest_text } = &entry.candidate;
         Some(Job {
             file: report.file.clone(),
             sha256: report.sha256.clone(),
-            inspected: inspected.clone()?,
+            manifest: report.manifest.clone()?,
+            manifest_text: manifest_text.clone(),
             cache_dir: self.options.cache_dir.clone(),
             create: self.options.create.clone(),
             settings: self.options.settings.get(&report.name).cloned().unwrap_or_default(),

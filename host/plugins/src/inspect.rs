@@ -1,6 +1,6 @@
 //! Step 4: what a file says about itself, without running it.
 
-use scv_plugin_api::wire::{ChannelManifest, Manifest};
+use scv_plugin_api::wire::Manifest;
 
 use crate::{Refusal, Step, elf};
 
@@ -12,45 +12,37 @@ pub(crate) const HEADER_SYMBOL: &str = "SCV_CHANNEL_PLUGIN_ABI_1";
 pub(crate) const ABI: &str = "1.0";
 
 /// A manifest, typed and as it stands in the file.
-#[derive(Debug, Clone)]
 pub(crate) struct Inspected {
     pub(crate) manifest: Manifest,
     pub(crate) text: String,
 }
 
-impl Inspected {
-    /// Ids and aliases of all channels.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.manifest.channels.iter().flat_map(ChannelManifest::names)
-    }
-}
-
-/// Reads and checks the headers and the manifest.
+/// Checks that the file can be mapped, and reads its manifest.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspected, Refusal> {
     if !cfg!(target_os = "linux") {
         return Err(refuse(
             "this build of scv cannot look into libraries of this system yet",
-            "Run scv on Linux.",
+            "run scv on Linux",
         ));
     }
     elf::check(bytes).map_err(bad_library)?;
     let text = elf::symbol(bytes, MANIFEST_SYMBOL).map_err(bad_library)?;
-    elf::symbol(bytes, HEADER_SYMBOL).map_err(bad_library)?;
     let manifest = Manifest::read(text).map_err(|fault| {
         refuse(
             format!("its manifest is not valid: {fault}"),
-            "Tell the plugin's author, or use another version of it.",
+            "tell the plugin's author, or use another version of it",
         )
     })?;
     Ok(Inspected { text: String::from_utf8_lossy(text).into_owned(), manifest })
 }
 
-/// Whether the manifest belongs to this file name and to an ABI that this host serves.
-pub(crate) fn fits(manifest: &Manifest, name: &str) -> Result<(), Refusal> {
+/// Whether the manifest belongs to this file name and to an ABI that this host serves, and the
+/// file has what is loaded by that ABI.
+pub(crate) fn fits(bytes: &[u8], manifest: &Manifest, name: &str) -> Result<(), Refusal> {
     if manifest.name != name {
         return Err(refuse(
             format!("its manifest names it '{}', its file '{name}'", manifest.name),
-            format!("Name the file libscv_channel_{}.so.", manifest.name),
+            format!("name the file libscv_channel_{}.so", manifest.name),
         ));
     }
     if major(&manifest.abi) != major(ABI) {
@@ -62,12 +54,12 @@ pub(crate) fn fits(manifest: &Manifest, name: &str) -> Result<(), Refusal> {
                 major(ABI),
             ),
             format!(
-                "Update scv, or rebuild the plugin with scv-plugin-api {}.",
+                "update scv, or rebuild the plugin with scv-plugin-api {}",
                 scv_plugin_api::VERSION
             ),
         ));
     }
-    Ok(())
+    elf::symbol(bytes, HEADER_SYMBOL).map(drop).map_err(bad_library)
 }
 
 fn major(abi: &str) -> &str {
@@ -76,9 +68,9 @@ fn major(abi: &str) -> &str {
 
 fn bad_library(bad: elf::BadLibrary) -> Refusal {
     let fix = match bad {
-        elf::BadLibrary::OtherCpu { .. } => "Use the plugin's build for this machine.",
-        elf::BadLibrary::Truncated { .. } | elf::BadLibrary::Damaged => "Copy the file again.",
-        _ => "Put a built scv channel plugin in its place, or remove it.",
+        elf::BadLibrary::OtherCpu { .. } => "use the plugin's build for this machine",
+        elf::BadLibrary::Truncated { .. } | elf::BadLibrary::Damaged => "copy the file again",
+        _ => "put a built scv channel plugin in its place, or remove it",
     };
     refuse(bad.to_string(), fix)
 }

@@ -3,7 +3,7 @@
 //! Closing a library is a no-op while thread-locals of it exist, and otherwise leaves
 //! abi_stable's globals pointing into nothing; so it is leaked on purpose.
 
-use std::{error::Error as _, path::Path};
+use std::error::Error as _;
 
 use abi_stable::library::{AbiHeaderRef, LibraryError};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -11,21 +11,22 @@ use scv_plugin_abi::PluginModule_Ref;
 
 use crate::{
     Refusal, Step,
+    cache::HeldCopy,
     inspect::{ABI, HEADER_SYMBOL},
 };
 
-/// Loads the library at an absolute path and checks its layout.
+/// Loads the copy and checks its layout.
 #[allow(unsafe_code)]
-pub(crate) fn open(path: &Path) -> Result<PluginModule_Ref, Refusal> {
+pub(crate) fn open(copy: HeldCopy) -> Result<PluginModule_Ref, Refusal> {
     // SAFETY: constructors of the library run here. Which bytes these are was decided by owner,
     // mode, headers and hash before; a plugin is trusted code of the same user.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    let library = unsafe { Library::open(Some(&copy.path), RTLD_NOW | RTLD_LOCAL) };
     let library = library.map_err(|error| not_opened(&error))?;
     // SAFETY: the symbol is a static that begins with abi_stable's header, and `AbiHeaderRef` is
     // a transparent pointer to that; `upgrade` checks its magic text before anything else.
     let header = unsafe { library.get::<AbiHeaderRef>(HEADER_SYMBOL) };
     let header = *header.map_err(|error| not_opened(&error))?;
-    std::mem::forget(library);
+    std::mem::forget((library, copy));
     header
         .upgrade()
         .and_then(|header| header.init_root_module::<PluginModule_Ref>())
@@ -38,7 +39,7 @@ fn not_opened(error: &libloading::Error) -> Refusal {
     Refusal::new(
         Step::Load,
         format!("the system cannot load it: {words}"),
-        "Use a build of the plugin for this system, and a home that is not mounted noexec.",
+        "use a build of the plugin for this system, and a home that is not mounted noexec",
     )
 }
 
@@ -55,7 +56,7 @@ fn other_abi(error: &LibraryError) -> Refusal {
     };
     Refusal::new(
         Step::Load,
-        format!("{what}; this scv loads plugin ABI {ABI}"),
-        "Rebuild the plugin with the scv-plugin-api of this scv.",
+        format!("{what}, and this scv loads plugin ABI {ABI}"),
+        "rebuild the plugin with the scv-plugin-api of this scv",
     )
 }

@@ -4,6 +4,10 @@
 pub(crate) const MAX_FILES_COUNT: usize = 64;
 /// A plugin file is read into memory as a whole.
 pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+/// Another process needs the cache's lock for as long as it writes one copy.
+pub(crate) const CACHE_LOCK_MS: u64 = 10_000;
+/// Between two looks at that lock.
+pub(crate) const CACHE_LOCK_POLL_MS: u64 = 10;
 /// `/etc/passwd` and `/etc/group`: a larger one counts as unreadable.
 pub(crate) const MAX_ACCOUNTS_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Added to the grace of `close` and `shutdown` before the host calls the plugin wedged.

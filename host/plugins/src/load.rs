@@ -13,9 +13,10 @@ use tokio::{
 };
 
 use crate::{
-    Deadlines, Refusal, Step, cache,
+    Deadlines, Refusal, Step,
+    cache::{Cache, HeldCopy},
     in_process::{HostSide, InProcess},
-    inspect::{ABI, Inspected},
+    inspect::ABI,
     library,
     read::read_again,
     sanitize,
@@ -25,7 +26,9 @@ use crate::{
 pub(crate) struct Job {
     pub(crate) file: PathBuf,
     pub(crate) sha256: String,
-    pub(crate) inspected: Inspected,
+    pub(crate) manifest: Manifest,
+    /// As it stands in the file.
+    pub(crate) manifest_text: String,
     pub(crate) cache_dir: PathBuf,
     pub(crate) create: CreateConfig,
     pub(crate) settings: BTreeMap<String, Value>,
@@ -54,9 +57,10 @@ const STEPS: usize = 2;
 /// Runs the steps. Once plugin code runs, this returns within the deadline of `create`
 /// whatever the plugin does.
 pub(crate) async fn load(job: Job) -> Result<InProcess, NotLoaded> {
-    let manifest = job.inspected.manifest.clone();
+    let manifest = job.manifest.clone();
     let deadlines = job.deadlines;
-    let prepared = spawn_blocking(move || job.prepare()).await;
+    let cache = Cache::lock(&job.cache_dir).await.map_err(NotLoaded::Refused)?;
+    let prepared = spawn_blocking(move || job.prepare(&cache)).await;
     let prepared = prepared
         .map_err(|_| NotLoaded::Refused(panicked(Step::Copy)))?
         .map_err(NotLoaded::Refused)?;
@@ -95,28 +99,24 @@ async fn wait(
 
 impl Job {
     /// Everything before plugin code runs.
-    fn prepare(self) -> Result<Prepared, Refusal> {
+    fn prepare(self, cache: &Cache) -> Result<Prepared, Refusal> {
         let config = self.config()?;
         let contents = read_again(&self.file, &self.sha256)?;
-        Ok(Prepared {
-            copy: cache::store(&self.cache_dir, &contents)?,
-            config,
-            manifest: self.inspected.text,
-        })
+        Ok(Prepared { copy: cache.store(&contents)?, config, manifest: self.manifest_text })
     }
 
     /// The configuration document: the host's part, and the settings that the manifest knows.
     fn config(&self) -> Result<Vec<u8>, Refusal> {
         let mut config = self.create.clone();
         ABI.clone_into(&mut config.host.abi);
-        config.settings = settings(&self.inspected.manifest, self.settings.clone())?;
+        config.settings = settings(&self.manifest, self.settings.clone())?;
         encode(&config).map_err(|fault| create_refused(fault.message))
     }
 }
 
 /// A private copy, ready to be loaded.
 struct Prepared {
-    copy: PathBuf,
+    copy: HeldCopy,
     config: Vec<u8>,
     manifest: String,
 }
@@ -127,12 +127,12 @@ impl Prepared {
         host: RawHostArc,
         progress: &mpsc::Sender<Progress>,
     ) -> Result<RawPluginBox, Refusal> {
-        let module = library::open(&self.copy)?;
+        let module = library::open(self.copy)?;
         if module.manifest()().as_str() != self.manifest {
             return Err(Refusal::new(
                 Step::Load,
                 "the loaded library has another manifest than its file",
-                "Build the plugin again.",
+                "build the plugin again",
             ));
         }
         let _ = progress.try_send(Progress::Loaded);
@@ -150,7 +150,7 @@ fn settings(
         return Err(Refusal::new(
             Step::Create,
             format!("it has no setting '{unknown}'"),
-            format!("Remove the key from [plugins.{}.settings].", manifest.name),
+            format!("remove the key from [plugins.{}.settings]", manifest.name),
         ));
     }
     for setting in &manifest.settings {
@@ -168,7 +168,7 @@ fn create_failed(fault: &[u8]) -> Refusal {
 }
 
 fn create_refused(reason: impl Into<String>) -> Refusal {
-    let fix = "Check the plugin's settings, then run: scv reload";
+    let fix = "check the plugin's settings, then run `scv reload`";
     Refusal::new(Step::Create, reason, fix)
 }
 
@@ -176,7 +176,7 @@ fn hung(step: Step) -> Refusal {
     Refusal::new(
         step,
         "the plugin did not come back while it was loaded",
-        "Switch it off or use another version of it, then restart the daemon.",
+        "switch it off or use another version of it, then restart the daemon",
     )
 }
 
@@ -184,7 +184,7 @@ fn panicked(step: Step) -> Refusal {
     Refusal::new(
         step,
         "loading ended with an internal error",
-        "Look into the log, then run: scv reload",
+        "look into the log, then run `scv reload`",
     )
 }
 
@@ -192,6 +192,7 @@ fn no_thread(error: &std::io::Error) -> Refusal {
     Refusal::new(
         Step::Load,
         format!("no thread could be started: {error}"),
-        "Free some memory, then run: scv reload",
+        "free some memory, then run `scv reload`",
     )
+    .transient()
 }

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use memmap2::MmapMut;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
@@ -13,8 +14,20 @@ use crate::{Refusal, Step, limits::MAX_FILE_BYTES, trust};
 
 /// A file's bytes, and their hash in hex.
 pub(crate) struct Contents {
-    pub(crate) bytes: Vec<u8>,
+    /// In pages of their own: a heap keeps what was as large as this for good.
+    pub(crate) bytes: MmapMut,
     pub(crate) sha256: String,
+}
+
+impl Contents {
+    /// As much as the file holds now; its caller has judged that.
+    pub(crate) fn read(mut file: &File) -> io::Result<Self> {
+        let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        let mut bytes = MmapMut::map_anon(len)?;
+        file.read_exact(&mut bytes)?;
+        let sha256 = hex(Sha256::digest(&bytes));
+        Ok(Self { bytes, sha256 })
+    }
 }
 
 /// Reads a file for the second time, when it is loaded: it must be what was looked at.
@@ -26,8 +39,9 @@ pub(crate) fn read_again(path: &Path, sha256: &str) -> Result<Contents, Refusal>
     Err(Refusal::new(
         Step::Read,
         "the file changed while it was being loaded",
-        "Wait until it is written, then run: scv reload",
-    ))
+        "wait until it is written, then run `scv reload`",
+    )
+    .transient())
 }
 
 /// Opens without following a link, judges owner and mode (step 2), reads at most 64 MiB.
@@ -40,24 +54,25 @@ pub(crate) fn read(path: &Path) -> Result<Contents, Refusal> {
     };
     let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
     trust::file(path, &metadata)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(path, &error))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
+    if metadata.len() > MAX_FILE_BYTES {
         return Err(Refusal::new(
             Step::Read,
-            format!("larger than {MAX_FILE_BYTES} bytes"),
-            "Build the plugin with the profile for distribution.",
+            format!("it is larger than {MAX_FILE_BYTES} bytes"),
+            "build the plugin with the profile for distribution",
         ));
     }
-    let sha256 = sha256_hex(&bytes);
-    Ok(Contents { bytes, sha256 })
+    Contents::read(&file).map_err(|error| unreadable(path, &error))
 }
 
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The hash of a file that may hold at most 64 MiB; what is longer has another one.
+pub(crate) fn sha256_of(file: &File) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut file.take(MAX_FILE_BYTES), &mut hash)?;
+    Ok(hex(hash.finalize()))
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Never waits (a FIFO would) and never follows a link in the last component.
@@ -70,6 +85,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     Refusal::new(
         Step::Read,
         format!("{} cannot be read: {error}", path.display()),
-        "Make it readable for the user that runs scv.",
+        "make it readable for the user that runs scv",
     )
+    .transient()
 }

@@ -2,8 +2,10 @@
 
 use std::{fmt, path::PathBuf};
 
+use scv_plugin_api::wire::Manifest;
+
 /// One plugin file, as `scv plugins list` shows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PluginReport {
     /// From the file name; the whole file name when that has another form.
     pub name: String,
@@ -17,6 +19,9 @@ pub struct PluginReport {
     pub plugin_api: String,
     /// Ids and aliases of its channels.
     pub channels: Vec<String>,
+    /// Read from the file without running it, where that was possible; so it is known of most
+    /// plugins that are refused.
+    pub manifest: Option<Manifest>,
     /// Where it is.
     pub file: PathBuf,
     /// Of the file's bytes, in hex; empty when it was not read.
@@ -49,37 +54,35 @@ pub enum PluginState {
     Refused,
 }
 
-impl PluginState {
-    /// The word for scripts.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Loaded => "loaded",
-            Self::Ready => "ready",
-            Self::Stale => "stale",
-            Self::Disabled => "disabled",
-            Self::Conflict => "conflict",
-            Self::Wedged => "wedged",
-            Self::Refused => "refused",
-        }
-    }
-}
-
 /// Why a plugin does not serve. Texts may name the file: they are for the local person only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{step}: {reason}. {fix}")]
+#[error("{step}: {reason}; {fix}")]
 pub struct Refusal {
     /// The step that said no.
     pub step: Step,
-    /// One sentence what.
+    /// What is wrong; with `; ` and the fix behind it, it is a whole sentence.
     pub reason: String,
-    /// One sentence what to do.
+    /// What to do.
     pub fix: String,
+    transient: bool,
 }
 
 impl Refusal {
-    pub(crate) fn new(step: Step, reason: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { step, reason: reason.into(), fix: fix.into() }
+    /// A refusal that stays until somebody does something.
+    pub fn new(step: Step, reason: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { step, reason: reason.into(), fix: fix.into(), transient: false }
+    }
+
+    pub(crate) fn transient(self) -> Self {
+        Self { transient: true, ..self }
+    }
+
+    /// Whether the system said no, or the file was just being written: the next
+    /// [`PluginHost::load_all`](crate::PluginHost::load_all) may succeed though nobody changed
+    /// anything.
+    #[must_use]
+    pub const fn is_transient(&self) -> bool {
+        self.transient
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use scv_plugin_api::wire::Manifest;
+
 use crate::{
     PluginReport, PluginState, Refusal, SearchPath, Step,
     find::{Found, find},
@@ -9,19 +11,19 @@ use crate::{
     read::read,
 };
 
-/// Looks at every plugin file, and runs no plugin code.
+/// Looks at every plugin file, and runs no plugin code. Plugins whose names are `disabled` are
+/// listed and claim no channel.
 #[must_use]
-pub fn scan(search: &SearchPath) -> Vec<PluginReport> {
-    let candidates = candidates(search, &BTreeSet::new());
-    candidates.into_iter().map(|candidate| candidate.report).collect()
+pub fn scan(search: &SearchPath, disabled: &BTreeSet<String>) -> Vec<PluginReport> {
+    candidates(search, disabled).into_iter().map(|candidate| candidate.report).collect()
 }
 
 /// One file, as far as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) report: PluginReport,
-    /// Known even for most plugins that are refused.
-    pub(crate) inspected: Option<Inspected>,
+    /// The manifest as it stands in the file; empty while the report has none.
+    pub(crate) manifest_text: String,
 }
 
 /// Takes every file through the steps, in order: of two that claim a channel the first one wins.
@@ -40,7 +42,7 @@ impl Candidate {
                 isolation: "in_process".into(),
                 ..PluginReport::default()
             },
-            inspected: None,
+            manifest_text: String::new(),
         };
         let result = match found.refusal {
             Some(refusal) => Err(refusal),
@@ -55,15 +57,16 @@ impl Candidate {
     fn steps(&mut self, disabled: &BTreeSet<String>, claimed: &mut Claimed) -> Result<(), Refusal> {
         let contents = read(&self.report.file)?;
         self.report.sha256 = contents.sha256;
-        let inspected = inspect(&contents.bytes)?;
-        self.describe(&inspected);
-        let inspected = self.inspected.insert(inspected);
-        fits(&inspected.manifest, &self.report.name)?;
+        let Inspected { manifest, text } = inspect(&contents.bytes)?;
+        self.manifest_text = text;
+        self.describe(&manifest);
+        let manifest = self.report.manifest.insert(manifest);
+        fits(&contents.bytes, manifest, &self.report.name)?;
         if disabled.contains(&self.report.name) {
             self.report.state = PluginState::Disabled;
             return Ok(());
         }
-        claimed.claim(inspected)
+        claimed.claim(manifest)
     }
 
     pub(crate) fn refuse(&mut self, refusal: Refusal) {
@@ -74,15 +77,14 @@ impl Candidate {
         self.report.refusal = Some(refusal);
     }
 
-    fn describe(&mut self, inspected: &Inspected) {
-        let manifest = &inspected.manifest;
+    fn describe(&mut self, manifest: &Manifest) {
         let titles: Vec<_> = manifest.channels.iter().map(|c| c.title.as_str()).collect();
         self.report.title = titles.join(", ");
         self.report.version.clone_from(&manifest.version);
         self.report.abi.clone_from(&manifest.abi);
         let sdk = &manifest.built_with.plugin_api;
         self.report.plugin_api.clone_from(sdk);
-        self.report.channels = inspected.names().map(str::to_owned).collect();
+        self.report.channels = manifest.names().map(str::to_owned).collect();
     }
 }
 
@@ -91,18 +93,18 @@ impl Candidate {
 struct Claimed(BTreeMap<String, String>);
 
 impl Claimed {
-    fn claim(&mut self, inspected: &Inspected) -> Result<(), Refusal> {
-        let plugin = &inspected.manifest.name;
-        for name in inspected.names() {
+    fn claim(&mut self, manifest: &Manifest) -> Result<(), Refusal> {
+        let plugin = &manifest.name;
+        for name in manifest.names() {
             if let Some(first) = self.0.get(name) {
                 return Err(Refusal::new(
                     Step::Conflict,
                     format!("the plugin '{first}' is found first and claims '{name}' too"),
-                    format!("Switch one of them off: [plugins.{plugin}] enabled = false."),
+                    format!("switch one of them off: [plugins.{plugin}] enabled = false"),
                 ));
             }
         }
-        let names = inspected.names().map(str::to_owned);
+        let names = manifest.names().map(str::to_owned);
         self.0.extend(names.map(|name| (name, plugin.clone())));
         Ok(())
     }

@@ -22,13 +22,13 @@ pub(crate) fn folder(canonical: &Path) -> Result<(), Refusal> {
         let metadata = fs::symlink_metadata(component).map_err(|error| {
             refuse(
                 format!("{} cannot be examined: {error}", component.display()),
-                "Make it readable or leave it out of the search path.",
+                "make it readable or leave it out of the search path",
             )
         })?;
         if !metadata.is_dir() {
             return Err(refuse(
                 format!("{} is no folder", component.display()),
-                "Name a folder that holds plugins.",
+                "name a folder that holds plugins",
             ));
         }
         owner_and_mode(component, &metadata)?;
@@ -41,7 +41,7 @@ pub(crate) fn file(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     if !metadata.is_file() {
         return Err(refuse(
             format!("{} is no regular file", path.display()),
-            "Put the plugin's file itself there.",
+            "put the plugin's file itself there",
         ));
     }
     owner_and_mode(path, metadata)
@@ -49,7 +49,7 @@ pub(crate) fn file(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
 
 /// The text for a file that is a link: where it leads was not checked.
 pub(crate) fn is_a_link(path: &Path) -> Refusal {
-    refuse(format!("{} is a symbolic link", path.display()), "Put the plugin's file itself there.")
+    refuse(format!("{} is a symbolic link", path.display()), "put the plugin's file itself there")
 }
 
 fn owner_and_mode(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
@@ -57,7 +57,7 @@ fn owner_and_mode(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     let euid = geteuid().as_raw();
     if metadata.uid() != euid && metadata.uid() != 0 {
         let reason = format!("{name} belongs to another user (uid {})", metadata.uid());
-        return Err(refuse(reason, format!("Run: chown {euid} {name}")));
+        return Err(refuse(reason, format!("run `chown {euid} {name}`")));
     }
     let mode = metadata.mode();
     if metadata.is_dir() && mode & STICKY != 0 {
@@ -80,7 +80,7 @@ fn writable(path: &Path, mode: u32) -> Refusal {
     let name = path.display();
     refuse(
         format!("{name} is writable by group or others (mode {:04o})", mode & 0o7777),
-        format!("Run: chmod go-w {name}"),
+        format!("run `chmod go-w {name}`"),
     )
 }
 

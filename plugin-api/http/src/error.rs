@@ -16,28 +16,28 @@ pub enum Phase {
 #[non_exhaustive]
 pub enum HttpError {
     /// The URL is not an absolute `http` or `https` URL, or carries a user name.
-    #[error("The address is not a usable http or https URL. Correct the configured address.")]
+    #[error("the address is not a usable http or https URL; correct the configured address")]
     InvalidUrl,
     /// A header or the body cannot be put on the wire.
     #[error(
-        "The request holds a value that HTTP cannot carry. Check tokens and headers for line breaks."
+        "the request holds a value that HTTP cannot carry; check tokens and headers for line breaks"
     )]
     InvalidRequest,
     /// A proxy variable names no usable proxy.
     #[error(
-        "A proxy setting is not usable. Set HTTPS_PROXY and HTTP_PROXY to an http:// or https:// address."
+        "a proxy setting is not usable; set HTTPS_PROXY and HTTP_PROXY to an http:// or https:// address"
     )]
     InvalidProxy,
     /// The certificates do not load, or the server's certificate is not accepted.
     #[error(
-        "No trusted TLS connection could be made. Check the clock and the trusted certificates of this machine."
+        "no trusted TLS connection could be made; check the clock and the trusted certificates of this machine"
     )]
     Tls,
     /// Name resolution or TCP failed.
-    #[error("The server could not be reached. Check the network and the address.")]
+    #[error("the server could not be reached; check the network and the address")]
     Connect,
     /// The proxy answered the request for a tunnel with this status.
-    #[error("The proxy refused the connection with status {status}. Check the proxy settings.")]
+    #[error("the proxy refused the connection with status {status}; check the proxy settings")]
     Proxy {
         /// The HTTP status that the proxy answered.
         status: u16,
@@ -49,28 +49,23 @@ pub enum HttpError {
         phase: Phase,
     },
     /// The body of the response is larger than allowed.
-    #[error("The response is larger than {limit_bytes} bytes. It was not read to its end.")]
+    #[error("the response is larger than {limit_bytes} bytes; it was not read to its end")]
     TooLarge {
         /// The limit that was passed.
         limit_bytes: usize,
     },
     /// The server closed the connection before the head of a response was complete.
-    #[error("The server closed the connection without an answer. Try again.")]
+    #[error("the server closed the connection without an answer; try again")]
     Reset,
     /// The body ended early or broke.
-    #[error("The response broke off before its end. Try again.")]
+    #[error("the response broke off before its end; try again")]
     Body,
     /// What came back is not HTTP/1.1, or its head is above 64 KiB or 100 lines.
-    #[error("The server did not answer in proper HTTP. Check the address and its port.")]
+    #[error("the server did not answer in proper HTTP; check the address and its port")]
     Protocol,
 }
 
 impl HttpError {
-    /// True when a time limit was reached, in whatever phase.
-    pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout { .. })
-    }
-
     /// True when no response began: the connection was not made, or it closed before the head.
     pub fn is_connection_failure(&self) -> bool {
         matches!(
@@ -87,9 +82,9 @@ impl HttpError {
 const fn timeout_text(phase: Phase) -> &'static str {
     match phase {
         Phase::Connect => {
-            "No connection was made in time. Check the network and the proxy settings."
+            "no connection was made in time; check the network and the proxy settings"
         }
-        Phase::Headers => "The server did not answer in time. Try again later.",
-        Phase::Body => "The response did not arrive in time. Try again later.",
+        Phase::Headers => "the server did not answer in time; try again later",
+        Phase::Body => "the response did not arrive in time; try again later",
     }
 }

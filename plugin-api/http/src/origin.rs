@@ -77,11 +77,6 @@ impl Origin {
         }
     }
 
-    /// The rule for everything that carries a credential: `https`, or this machine itself.
-    pub fn is_https_or_loopback(&self) -> bool {
-        self.https || self.is_loopback()
-    }
-
     /// The URL of a path (and query) on this origin; `path` begins with a slash.
     pub fn join(&self, path: &str) -> String {
         format!("{self}{path}")
@@ -196,15 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_is_for_this_machine_only() {
-        for url in ["http://localhost:1", "http://127.8.0.1", "http://[::1]", "https://example.com"]
-        {
-            assert!(origin(url).is_https_or_loopback(), "{url}");
+    fn loopback_is_this_machine_and_nothing_that_looks_like_it() {
+        for url in ["http://localhost:1", "http://127.8.0.1", "http://[::1]", "https://localhost"] {
+            assert!(origin(url).is_loopback(), "{url}");
         }
         for url in
             ["http://example.com", "http://localhost.example", "http://0.0.0.0", "http://10.0.0.1"]
         {
-            assert!(!origin(url).is_https_or_loopback(), "{url}");
+            assert!(!origin(url).is_loopback(), "{url}");
         }
     }
 }

@@ -106,13 +106,6 @@ impl Fault {
         self.code = Some(code.into());
         self
     }
-
-    /// The same fault with the earliest time for another try.
-    #[must_use]
-    pub const fn with_after_ms(mut self, after_ms: u64) -> Self {
-        self.after_ms = Some(after_ms);
-        self
-    }
 }
 
 /// Makes text one line without control characters, of at most `limit` characters.

@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use scv_simulators::ilink::{Endpoint, Fault, Ilink, OWNER};
+use scv_simulators::ilink::{Endpoint, Fault, Ilink, OWNER, SecondSend};
 use serde_json::{Value, json};
 use support::{Client, LONG, call, get, poll_body, send_body};
 
@@ -202,6 +202,20 @@ async fn a_hangup_is_before_or_after_the_deed() {
     assert_eq!(platform.wait_sends(2, LONG).await.expect("two were looked at").len(), 2);
     platform.outage(true);
     assert_eq!(bot.post("sendtyping", json!({})).await, None);
+}
+
+#[tokio::test]
+async fn a_second_send_on_a_token_is_shown_only_when_told() {
+    let platform = Ilink::start().expect("a port");
+    let mut bot = Bot::of(&platform);
+    for (client_id, text) in [("c1", "first"), ("c2", "dropped"), ("c3", "shown")] {
+        if text == "shown" {
+            platform.second_send(SecondSend::Shown);
+        }
+        let body = send_body(OWNER, client_id, "ctx-1", text);
+        assert_eq!(bot.post("sendmessage", body).await.expect("an answer").0, 200);
+    }
+    assert_eq!(platform.visible(OWNER), ["first", "shown"]);
 }
 
 #[tokio::test]

@@ -17,6 +17,14 @@ fn ask(model: &Model, messages: Value) -> http::Request<Full<Bytes>> {
         .expect("a request")
 }
 
+fn ask_responses(model: &Model, input: Value) -> http::Request<Full<Bytes>> {
+    let body = json!({"model": "m", "stream": true, "instructions": "x", "input": input});
+    http::Request::post(format!("{}/responses", model.base_url()))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body.to_string())))
+        .expect("a request")
+}
+
 fn user(text: &str) -> Value {
     json!([{"role": "user", "content": text}])
 }
@@ -59,6 +67,47 @@ async fn a_tool_turn_takes_two_requests_and_is_one_turn() {
     assert!(stream.contains("the tool said: a.txt"));
     assert_eq!((model.turns("list it"), model.requests().len()), (1, 2));
     assert_eq!(model.violations(), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_same_script_speaks_the_other_format() {
+    let model = Model::start().expect("a port");
+    let call = Answer::tool_call("c1", "bash", &json!({"command": "ls"}));
+    model.on("list", [call, Answer::text("done")]);
+    let client = Client::new();
+    let ask = |input| client.text(ask_responses(&model, input));
+    let events = |stream: &str| -> Vec<Value> {
+        let lines = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+        lines.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+    };
+    let (_, stream) = ask(user("list it")).await.expect("an answer");
+    let first = events(&stream);
+    let item = &first[3]["item"];
+    assert_eq!(item["arguments"], r#"{"command":"ls"}"#);
+    let last = first.last().expect("an event");
+    assert_eq!(
+        (&last["type"], &last["response"]["usage"]["total_tokens"]),
+        (&json!("response.completed"), &json!(15))
+    );
+    let history = json!([
+        {"type": "message", "role": "user", "content": "list it"},
+        item,
+        {"type": "function_call_output", "call_id": "c1", "output": "a.txt"},
+    ]);
+    let (_, stream) = ask(history).await.expect("an answer");
+    let second = events(&stream);
+    let kinds: Vec<_> = second.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "response.created",
+            "response.output_item.added",
+            "response.output_text.delta",
+            "response.output_item.done",
+            "response.completed"
+        ]
+    );
+    assert_eq!((model.turns("list it"), model.violations()), (1, Vec::new()));
 }
 
 #[tokio::test]

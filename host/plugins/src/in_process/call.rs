@@ -19,7 +19,9 @@ pub(super) async fn await_reply<T: DeserializeOwned>(
     reply: impl Future<Output = Reply>,
 ) -> Result<T, Fault> {
     let Ok(reply) = timeout(limit, guarded(reply)).await else {
-        return Err(Fault::retry(format!("the plugin did not answer {op} in time")));
+        return Err(Fault::retry(format!(
+            "the plugin did not answer {op} in time; if that goes on, restart the daemon"
+        )));
     };
     decode_reply(&format!("the answer to {op}"), reply?)
 }
@@ -28,15 +30,21 @@ pub(super) async fn await_reply<T: DeserializeOwned>(
 pub(super) async fn guarded<T>(future: impl Future<Output = T>) -> Result<T, Fault> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|payload| {
         std::mem::forget(payload);
-        Fault::new(FaultKind::Panicked, "the plugin panicked")
+        Fault::new(FaultKind::Panicked, "the plugin panicked; use another version of it")
     })
 }
 
 pub(super) fn decode_reply<T: DeserializeOwned>(what: &str, reply: Reply) -> Result<T, Fault> {
     match reply {
-        RResult::ROk(document) => decode(what, &document),
+        RResult::ROk(document) => decode(what, &document).map_err(broken),
         RResult::RErr(fault) => Err(decode_fault(&fault)),
     }
+}
+
+/// Says what to do about an answer that breaks the rules.
+pub(super) fn broken(fault: Fault) -> Fault {
+    let message = format!("{}; use another version of the plugin", fault.message);
+    Fault { message, ..fault }
 }
 
 pub(super) fn decode_fault(document: &[u8]) -> Fault {
@@ -48,5 +56,5 @@ pub(super) fn object(payload: Value) -> Result<Value, Fault> {
     if payload.is_object() {
         return Ok(payload);
     }
-    Err(Fault::protocol("the payload of a call is no object"))
+    Err(Fault::protocol("the payload of a call is no object; this is a bug of scv"))
 }

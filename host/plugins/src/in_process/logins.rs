@@ -55,7 +55,7 @@ impl Logins {
     ) -> Result<PromptAnswer, Fault> {
         let live = self.live().get(&event.login_id).cloned();
         let Some(Live { ui, clock }) = live else {
-            return Err(Fault::cancelled("this sign-in is over"));
+            return Err(Fault::cancelled("this sign-in is over; start it again"));
         };
         if matches!(event.body, LoginEventBody::Prompt { .. }) {
             let _thinking = clock.suspend();
@@ -63,7 +63,7 @@ impl Logins {
         }
         clock.extend(expiry(&event.body));
         let shown = timeout(limit, ui.event(event.body)).await;
-        shown.map_err(|_| Fault::other("the host did not show it in time"))
+        shown.map_err(|_| Fault::other("the host did not show it in time; start the sign-in again"))
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<String, Live>> {

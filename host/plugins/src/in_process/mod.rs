@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokio::{runtime::Handle, sync::oneshot, time::timeout};
 
 use crate::Deadlines;
-use call::{await_reply, decode_reply, guarded, object};
+use call::{await_reply, broken, decode_reply, guarded, object};
 use logins::Logins;
 use session::InProcessSession;
 use wedge::Wedge;
@@ -86,12 +86,14 @@ impl InProcess {
         thread::Builder::new()
             .name(format!("inspect-{}", self.manifest.name))
             .spawn(move || answer.send(plugin.inspect(request.into())))
-            .map_err(|_| Fault::retry("no thread could be started"))?;
+            .map_err(|_| Fault::retry("no thread could be started; free some memory"))?;
         let Ok(reply) = timeout(self.deadlines.inspect, answered).await else {
             // The thread is lost, and the next call would lose another one.
             return Err(self.wedge.set("inspect"));
         };
-        let reply = reply.map_err(|_| Fault::other("inspect could not be run"))?;
+        let reply = reply.map_err(|_| {
+            Fault::other("inspect could not be run; use another version of the plugin")
+        })?;
         decode_reply("the answer to inspect", reply)
     }
 
@@ -105,7 +107,7 @@ impl InProcess {
         let reply = self.plugin.login(encode(&request)?.into());
         let reply = tokio::select! {
             reply = guarded(reply) => reply?,
-            () = login.too_late() => return Err(Fault::retry("the sign-in took too long")),
+            () = login.too_late() => return Err(Fault::retry("the sign-in took too long; start it again")),
         };
         let reply: LoginReply = decode_reply("the answer to login", reply)?;
         login_result(reply)
@@ -117,7 +119,7 @@ impl InProcess {
         let connecting = self.plugin.connect(encode(&request)?.into());
         let connected = timeout(self.deadlines.connect, guarded(connecting)).await;
         let session = connected
-            .map_err(|_| Fault::retry("the plugin did not connect in time"))??
+            .map_err(|_| Fault::retry("the plugin did not connect in time; check the network"))??
             .into_result()
             .map_err(|fault| call::decode_fault(&fault))?;
         let deadlines = self.deadlines;
@@ -179,6 +181,6 @@ fn login_result(reply: LoginReply) -> Result<LoginResult, Fault> {
             Ok(LoginResult::SignedIn { credentials, summary })
         }
         (None, true) => Ok(LoginResult::Unchanged { summary }),
-        _ => Err(Fault::protocol("the answer to login holds no credentials")),
+        _ => Err(broken(Fault::protocol("the answer to login holds no credentials"))),
     }
 }

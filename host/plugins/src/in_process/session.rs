@@ -10,7 +10,7 @@ use scv_plugin_api::{
 use serde_json::Value;
 
 use super::{
-    call::{await_reply, object},
+    call::{await_reply, broken, object},
     wedge::Wedge,
 };
 use crate::{Deadlines, sanitize};
@@ -38,7 +38,7 @@ impl InProcessSession {
         let request = encode(&NextBatchRequest { ack })?;
         let reply = self.session.next_batch(request.into());
         let batch: Batch = await_reply("next_batch", self.next_batch, reply).await?;
-        batch.check()?;
+        batch.check().map_err(broken)?;
         Ok(batch)
     }
 

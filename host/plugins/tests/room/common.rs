@@ -55,6 +55,27 @@ fn build_fixture() -> PathBuf {
         .expect("cargo names the library")
 }
 
+/// The fixture's bytes with each of these texts replaced by another one of the same length.
+pub(crate) fn patched(texts: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = fs::read(fixture()).unwrap();
+    for (from, to) in texts {
+        assert_eq!(from.len(), to.len());
+        let mut at = find(&bytes, from.as_bytes()).expect("something to patch");
+        loop {
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+            match find(&bytes[at..], from.as_bytes()) {
+                Some(next) => at += next,
+                None => break,
+            }
+        }
+    }
+    bytes
+}
+
+pub(crate) fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).position(|window| window == needle)
+}
+
 /// A home with a folder of plugins.
 pub(crate) struct Room {
     home: TempDir,

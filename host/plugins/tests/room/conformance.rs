@@ -25,6 +25,7 @@ async fn fake() {
         token: "token-1".into(),
         checkpoint: "1".into(),
         messages: vec![Inbound { id: "1".into(), ..Inbound::default() }],
+        ..Batch::default()
     }));
     scenario(&fake).await;
     assert_eq!(fake.sent().len(), 1);

@@ -164,7 +164,7 @@ async fn a_session_that_does_not_close_wedges_its_plugin() {
         let later = channel.transport.connect(connect_request(json!({}))).await;
         let fault = later.err().unwrap();
         assert_eq!(fault.message, "plugin 'fixture' did not stop; restart the daemon");
-        host.rescan().await;
+        host.load_all().await;
         assert_eq!(only_report(&host).state, PluginState::Wedged, "looking again is no cure");
     }
 }
@@ -191,10 +191,52 @@ async fn a_create_that_hangs_is_given_up_and_not_tried_again() {
     assert_eq!(report.state, PluginState::Wedged);
     assert_eq!(report.refusal.unwrap().step, Step::Create);
     let started = Instant::now();
-    host.rescan().await;
+    host.load_all().await;
     assert!(started.elapsed() < Duration::from_millis(1_900), "no second thread is spent on it");
     assert!(host.channels().is_empty());
     assert_eq!(host.claims().len(), 1);
+}
+
+/// While one hangs in its `create`, what else was found is there already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_create_that_hangs_does_not_delay_another_plugin() {
+    let room = Room::with_fixture();
+    let other = [
+        (r#""name":"fixture""#, r#""name":"another""#),
+        (r#""id":"fixture""#, r#""id":"another""#),
+        (r#"["fixed"]"#, r#"["other"]"#),
+    ];
+    room.put("libscv_channel_another.so", &patched(&other));
+    let patient = Deadlines { create: Duration::from_secs(30), ..Deadlines::default() };
+    let host = PluginHost::new(room.options_with("create:hang", patient));
+    let mut changes = host.changes();
+    let loading = tokio::spawn({
+        let host = Arc::clone(&host);
+        async move { host.load_all().await }
+    });
+    changes.wait_for(|()| host.find_channel("another").is_some()).await.unwrap();
+    works(&host.find_channel("another").unwrap()).await;
+    let states: Vec<_> = host.reports().iter().map(|report| report.state).collect();
+    assert_eq!(states, [PluginState::Loaded, PluginState::Ready], "the other one still hangs");
+    loading.abort();
+}
+
+/// On one thread, so that the look in between comes before the second `create` has failed.
+#[tokio::test]
+async fn a_refused_plugin_says_why_while_it_is_tried_again() {
+    let room = Room::with_fixture();
+    let host = PluginHost::new(room.options_with("create:fail", short_deadlines()));
+    host.load_all().await;
+    let refused = host.claims();
+    assert_eq!(refused.len(), 1);
+    let mut changes = host.changes();
+    let between = async {
+        changes.changed().await.unwrap();
+        assert_eq!(only_report(&host).state, PluginState::Ready);
+        assert_eq!(host.claims(), refused);
+    };
+    tokio::join!(host.load_all(), between);
+    assert_eq!(only_report(&host).state, PluginState::Refused);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

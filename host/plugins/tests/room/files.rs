@@ -1,6 +1,7 @@
 //! Files that must not be loaded, each with its step, its reason and its remedy.
 
 use std::{
+    collections::BTreeSet,
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
@@ -12,13 +13,23 @@ use scv_plugin_host::{
     PluginHost, PluginReport, PluginState, SearchOptions, SearchPath, Step, scan,
 };
 
+/// Looks with every plugin switched on.
+fn look(search: &SearchPath) -> Vec<PluginReport> {
+    scan(search, &BTreeSet::new())
+}
+
 fn refused(room: &Room) -> (Step, String) {
-    let reports = scan(&room.search());
+    let reports = look(&room.search());
     assert_eq!(reports.len(), 1, "{reports:?}");
     let report: &PluginReport = &reports[0];
     let refusal = report.refusal.as_ref().expect("it is refused");
     assert_eq!(report.state, PluginState::Refused);
-    assert!(!refusal.fix.is_empty());
+    assert!(refusal.fix.starts_with(|c: char| c.is_lowercase()), "{refusal}");
+    assert_eq!(
+        refusal.to_string(),
+        format!("{}: {}; {}", refusal.step, refusal.reason, refusal.fix)
+    );
+    assert!(!refusal.to_string().ends_with('.'), "{refusal}");
     (refusal.step, refusal.reason.clone())
 }
 
@@ -33,28 +44,10 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn patched(from: &str, to: &str) -> Vec<u8> {
-    assert_eq!(from.len(), to.len());
-    let mut bytes = fs::read(fixture()).unwrap();
-    let mut count = 0;
-    let mut at = 0;
-    while let Some(found) = find(&bytes[at..], from.as_bytes()) {
-        at += found;
-        bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
-        count += 1;
-    }
-    assert!(count > 0, "nothing to patch");
-    bytes
-}
-
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    bytes.windows(needle.len()).position(|window| window == needle)
-}
-
 #[test]
 fn the_fixture_itself_is_ready() {
     let room = Room::with_fixture();
-    let reports = scan(&room.search());
+    let reports = look(&room.search());
     let report = &reports[0];
     assert_eq!(report.state, PluginState::Ready, "{report:?}");
     assert_eq!((report.name.as_str(), report.title.as_str()), ("fixture", "Fixture"));
@@ -132,23 +125,23 @@ fn a_shared_library_that_is_no_plugin() {
 #[test]
 fn a_manifest_that_does_not_fit() {
     let room = Room::empty();
-    room.put(FILE, &patched(r#"{"scv_plugin":1"#, r#"{"scv_plugin":7"#));
+    room.put(FILE, &patched(&[(r#"{"scv_plugin":1"#, r#"{"scv_plugin":7"#)]));
     assert_refused(&room, Step::Inspect, "scv_plugin is not 1");
-    room.put(FILE, &patched(r#"{"scv_plugin":1"#, r#"?"scv_plugin":1"#));
+    room.put(FILE, &patched(&[(r#"{"scv_plugin":1"#, r#"?"scv_plugin":1"#)]));
     assert_refused(&room, Step::Inspect, "not a JSON object");
-    room.put(FILE, &patched(r#""abi":"1.0""#, r#""abi":"2.0""#));
+    room.put(FILE, &patched(&[(r#""abi":"1.0""#, r#""abi":"2.0""#)]));
     assert_refused(&room, Step::Inspect, "built for plugin ABI 2.0; this scv (0.1.0) loads 1.x");
-    room.put(FILE, &patched(r#""name":"fixture""#, r#""name":"fixturf""#));
+    room.put(FILE, &patched(&[(r#""name":"fixture""#, r#""name":"fixturf""#)]));
     assert_refused(&room, Step::Inspect, "its manifest names it 'fixturf', its file 'fixture'");
-    room.put(FILE, &patched("SCV_CHANNEL_PLUGIN_ABI_1", "SCV_CHANNEL_PLUGIN_ABI_2"));
+    room.put(FILE, &patched(&[("SCV_CHANNEL_PLUGIN_ABI_1", "SCV_CHANNEL_PLUGIN_ABI_2")]));
     assert_refused(&room, Step::Inspect, "no SCV_CHANNEL_PLUGIN_ABI_1 symbol");
 }
 
 #[test]
 fn a_minor_version_beyond_ours_is_welcome() {
     let room = Room::empty();
-    room.put(FILE, &patched(r#""abi":"1.0""#, r#""abi":"1.9""#));
-    assert_eq!(scan(&room.search())[0].state, PluginState::Ready);
+    room.put(FILE, &patched(&[(r#""abi":"1.0""#, r#""abi":"1.9""#)]));
+    assert_eq!(look(&room.search())[0].state, PluginState::Ready);
 }
 
 #[test]
@@ -178,7 +171,7 @@ fn files_and_folders_that_others_can_write() {
     set_mode(room.home(), 0o777);
     assert_refused(&room, Step::Trust, "is writable by group or others (mode 0777)");
     set_mode(room.home(), 0o1777);
-    assert_eq!(scan(&room.search())[0].state, PluginState::Ready, "sticky is fine");
+    assert_eq!(look(&room.search())[0].state, PluginState::Ready, "sticky is fine");
 }
 
 #[test]
@@ -202,7 +195,7 @@ fn a_folder_that_is_configured_through_a_link_is_resolved_first() {
     symlink(room.dir(), &link).unwrap();
     let search =
         SearchPath::resolve(SearchOptions { cli_dirs: vec![link], ..SearchOptions::default() });
-    assert_eq!(scan(&search)[0].state, PluginState::Ready);
+    assert_eq!(look(&search)[0].state, PluginState::Ready);
 }
 
 #[test]
@@ -212,9 +205,9 @@ fn other_names_are_ignored_and_say_so() {
         room.put(name, b"x");
     }
     room.put("README", b"not even listed");
-    let reports = scan(&room.search());
+    let reports = look(&room.search());
     let ignored = |report: &&PluginReport| {
-        report.refusal.as_ref().is_some_and(|refusal| refusal.reason.starts_with("ignored"))
+        report.refusal.as_ref().is_some_and(|refusal| refusal.reason.starts_with("it is ignored"))
     };
     assert_eq!(reports.len(), 4);
     assert_eq!(reports.iter().filter(ignored).count(), 3);
@@ -226,7 +219,7 @@ fn no_more_than_64_files_are_read() {
     for n in 0..70 {
         room.put(&format!("libscv_channel_x{n:02}.so"), b"");
     }
-    let reports = scan(&room.search());
+    let reports = look(&room.search());
     assert_eq!(reports.len(), 65, "the first one beyond says it");
     let last = reports.last().unwrap().refusal.as_ref().unwrap();
     assert_eq!(last.step, Step::Find);
@@ -239,20 +232,46 @@ fn the_first_of_two_names_wins() {
         cli_dirs: vec![first.dir(), first.dir(), second.dir(), "/no/such/folder".into()],
         ..SearchOptions::default()
     });
-    let states: Vec<_> = scan(&search).iter().map(|report| report.state).collect();
+    let states: Vec<_> = look(&search).iter().map(|report| report.state).collect();
     assert_eq!(states, [PluginState::Ready, PluginState::Conflict]);
 }
 
 #[test]
 fn the_first_of_two_channels_wins() {
     let room = Room::with_fixture();
-    let other = patched(r#""name":"fixture""#, r#""name":"fixturf""#);
+    let other = patched(&[(r#""name":"fixture""#, r#""name":"fixturf""#)]);
     room.put("libscv_channel_fixturf.so", &other);
-    let reports = scan(&room.search());
+    let reports = look(&room.search());
     assert_eq!(reports[0].state, PluginState::Ready);
     assert_eq!(reports[1].state, PluginState::Conflict);
     let reason = &reports[1].refusal.as_ref().unwrap().reason;
     assert!(reason.contains("'fixture'"), "{reason}");
+}
+
+#[test]
+fn a_plugin_that_is_switched_off_claims_no_channel() {
+    let room = Room::with_fixture();
+    room.put(
+        "libscv_channel_fixturf.so",
+        &patched(&[(r#""name":"fixture""#, r#""name":"fixturf""#)]),
+    );
+    let reports = scan(&room.search(), &BTreeSet::from(["fixture".to_owned()]));
+    let states: Vec<_> = reports.iter().map(|report| report.state).collect();
+    assert_eq!(states, [PluginState::Disabled, PluginState::Ready]);
+}
+
+#[test]
+fn a_manifest_is_known_of_refused_plugins_too_where_it_can_be_read() {
+    let room = Room::empty();
+    room.put(FILE, &patched(&[(r#""abi":"1.0""#, r#""abi":"2.0""#)]));
+    let report = look(&room.search()).remove(0);
+    let manifest = report.manifest.expect("it can be read");
+    assert_eq!((report.state, manifest.abi.as_str()), (PluginState::Refused, "2.0"));
+    assert_eq!(manifest.channels[0].id, "fixture");
+    room.put(FILE, &patched(&[("SCV_CHANNEL_PLUGIN_ABI_1", "SCV_CHANNEL_PLUGIN_ABI_2")]));
+    assert!(look(&room.search())[0].manifest.is_some());
+    room.put(FILE, b"no library");
+    assert_eq!(look(&room.search())[0].manifest, None);
 }
 
 #[tokio::test]

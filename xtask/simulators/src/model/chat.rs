@@ -3,24 +3,14 @@
 use serde_json::{Value, json};
 
 use super::answer::Piece;
-use crate::request::Request;
-
-/// What the simulator wants to know of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// The text of the last user message.
-    pub(super) prompt: String,
-    /// The last message is a tool's result, with this text: the turn goes on.
-    pub(super) tool_result: Option<String>,
-    pub(super) model: String,
-    pub(super) wants_usage: bool,
-}
+use super::dialect::{Asked, Dialect};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last_user = messages.iter().rfind(|message| message["role"] == "user");
     let last = messages.last().filter(|message| message["role"] == "tool");
     Asked {
+        dialect: Dialect::Chat,
         prompt: last_user.map(content).unwrap_or_default(),
         tool_result: last.map(content),
         model: body["model"].as_str().unwrap_or_default().to_owned(),
@@ -29,7 +19,7 @@ pub(super) fn asked(body: &Value) -> Asked {
 }
 
 /// A content is a text, or parts of which the texts count.
-fn content(message: &Value) -> String {
+pub(super) fn content(message: &Value) -> String {
     match &message["content"] {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
@@ -37,27 +27,15 @@ fn content(message: &Value) -> String {
     }
 }
 
-/// What strict servers would refuse.
-pub(super) fn faults(request: &Request, body: &Value) -> Vec<String> {
-    let mut faults = Vec::new();
-    let json = request.header("content-type").is_some_and(|it| it.starts_with("application/json"));
+/// What strict servers would refuse, each with whether it is right.
+pub(super) fn checks(body: &Value) -> Vec<(&'static str, bool)> {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let filled = |name: &str| body[name].as_str().is_some_and(|text| !text.is_empty());
-    for (fault, right) in [
-        ("Content-Type is not application/json", json),
-        ("model is missing", filled("model")),
-        ("stream is not true", body["stream"] == true),
+    vec![
         ("there are no messages", !messages.is_empty()),
-        ("tools is an empty list", !body["tools"].as_array().is_some_and(Vec::is_empty)),
         ("two user messages stand in a row", !messages.windows(2).any(both_user)),
         ("a message is empty", messages.iter().all(says_something)),
         ("tool calls and results do not pair", calls_pair(messages)),
-    ] {
-        if !right {
-            faults.push(fault.to_owned());
-        }
-    }
-    faults
+    ]
 }
 
 fn both_user(pair: &[Value]) -> bool {
@@ -123,31 +101,24 @@ pub(super) fn frame(piece: &Piece, asked: &Asked) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn request() -> Request {
-        let head = http::Request::post("/v1/chat/completions")
-            .header("content-type", "application/json")
-            .body(())
-            .expect("a request");
-        Request::new(head.into_parts().0, bytes::Bytes::new())
-    }
-
-    fn body(messages: Value) -> Value {
-        json!({"model": "m", "stream": true, "messages": messages})
+    fn broken(messages: Value) -> Vec<&'static str> {
+        let checks = checks(&json!({"messages": messages}));
+        checks.into_iter().filter(|(_, right)| !right).map(|(fault, _)| fault).collect()
     }
 
     #[test]
     fn a_tool_result_goes_on_with_the_turn() {
-        let body = body(json!([
+        let messages = json!([
             {"role": "user", "content": "old"},
             {"role": "assistant", "content": "fine"},
             {"role": "user", "content": [{"type": "text", "text": "new"}]},
             {"role": "assistant", "tool_calls": [{"id": "c1"}]},
             {"role": "tool", "tool_call_id": "c1", "content": "out"},
-        ]));
-        let asked = asked(&body);
+        ]);
+        let asked = asked(&json!({"messages": messages}));
         assert_eq!(asked.prompt, "new");
         assert_eq!(asked.tool_result.as_deref(), Some("out"));
-        assert_eq!(faults(&request(), &body), [""; 0]);
+        assert_eq!(broken(messages), [""; 0]);
     }
 
     #[test]
@@ -163,7 +134,7 @@ mod tests {
             json!([user, result]),
             json!([{"role": "user", "content": ""}]),
         ] {
-            assert_eq!(faults(&request(), &body(messages.clone())).len(), 1, "{messages}");
+            assert_eq!(broken(messages.clone()).len(), 1, "{messages}");
         }
     }
 }

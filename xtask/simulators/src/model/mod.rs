@@ -1,10 +1,13 @@
-//! A model server on loopback: Chat Completions as a stream of events, scripted by the test.
+//! A model server on loopback: Chat Completions and Responses as streams of events, scripted by
+//! the test. One script serves both.
 //!
 //! Without a script the answer is `answer to: PROMPT`, and after a tool call `the tool said:
 //! RESULT`.
 
 mod answer;
 mod chat;
+mod dialect;
+mod responses;
 mod state;
 
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::server::{Cut, Reply, Server};
 use crate::watched::Watched;
-use chat::Asked;
+use dialect::{Asked, Dialect, Speaker};
 use state::State;
 
 /// A running model server.
@@ -150,11 +153,13 @@ fn summary(state: &State) -> String {
 }
 
 async fn serve(shared: Arc<Shared>, request: Request) -> Reply {
-    if (request.method.as_str(), request.path.as_str()) != ("POST", "/v1/chat/completions") {
+    let dialect = Dialect::at(&request.path).filter(|_| request.method == "POST");
+    let Some(dialect) = dialect else {
         shared.state.change(|state| state.violations.push("an unknown path was called".to_owned()));
-        return Reply::json(404, r#"{"error":{"message":"there is only POST chat/completions"}}"#);
-    }
-    let (asked, answer) = shared.state.change(|state| state.arrive(request));
+        let text = r#"{"error":{"message":"there are only POST chat/completions and responses"}}"#;
+        return Reply::json(404, text);
+    };
+    let (asked, answer) = shared.state.change(|state| state.arrive(dialect, request));
     match answer {
         Answer::Hangup => Reply::Hangup,
         Answer::Status { status, body, retry_after } => Reply::Whole {
@@ -180,8 +185,9 @@ async fn speak(
     pieces: Vec<Piece>,
     sender: mpsc::Sender<Result<Bytes, Cut>>,
 ) {
+    let mut speaker = Speaker::new(asked);
     for piece in pieces {
-        if utter(&shared, &asked, piece, &sender).await.is_err() {
+        if utter(&shared, &mut speaker, piece, &sender).await.is_err() {
             shared.state.change(|state| state.abandoned += 1);
             return;
         }
@@ -190,7 +196,7 @@ async fn speak(
 
 async fn utter(
     shared: &Shared,
-    asked: &Asked,
+    speaker: &mut Speaker,
     piece: Piece,
     sender: &mpsc::Sender<Result<Bytes, Cut>>,
 ) -> Result<(), Gone> {
@@ -210,7 +216,7 @@ async fn utter(
         },
         Piece::Cut => sender.send(Err(Cut)).await.map_err(|_| Gone),
         Piece::Raw(bytes) => sender.send(Ok(bytes)).await.map_err(|_| Gone),
-        event => match chat::frame(&event, asked) {
+        event => match speaker.frame(&event) {
             Some(frame) => sender.send(Ok(frame.into())).await.map_err(|_| Gone),
             None => Ok(()),
         },

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::chat::{self, Asked};
+use super::dialect::{Asked, Dialect};
 use crate::request::Request;
 
 /// Answers by itself what no script answers.
@@ -29,10 +29,10 @@ pub(super) struct State {
 
 impl State {
     /// Takes a request and chooses its answer.
-    pub(super) fn arrive(&mut self, request: Request) -> (Asked, Answer) {
+    pub(super) fn arrive(&mut self, dialect: Dialect, request: Request) -> (Asked, Answer) {
         let body = request.json();
-        let asked = chat::asked(&body);
-        self.violations.extend(chat::faults(&request, &body));
+        let asked = dialect.asked(&body);
+        self.violations.extend(dialect.faults(&request, &body));
         self.requests.push(request);
         self.asked.push(asked.clone());
         let answer = self.choose(&asked, &body);
