@@ -24,6 +24,14 @@ pub enum Command {
     Test,
     /// Measure, against bare baselines
     Bench,
+    /// Fuzz what reads other people's bytes: `codec`, `sse` or `calls`
+    Fuzz {
+        /// The target
+        name: String,
+        /// How long
+        #[arg(long, value_name = "N", default_value_t = 60)]
+        seconds: u64,
+    },
     /// Check that the code keeps the rules of docs/architecture.md
     Tidy,
     /// Build each plugin by itself into the `plugins` folder beside the built executable

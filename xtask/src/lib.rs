@@ -10,6 +10,7 @@ pub mod bench;
 pub mod cargo;
 pub mod cli;
 pub mod demo;
+pub mod fuzz;
 pub mod harness;
 pub mod install;
 pub mod place;

@@ -6,7 +6,7 @@ use clap::Parser;
 use xtask::{
     bench,
     cli::{Cli, Command},
-    demo, install, plugins, test, tidy,
+    demo, fuzz, install, plugins, test, tidy,
     workspace::Workspace,
 };
 
@@ -28,6 +28,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Test => test::run(&workspace),
         Command::Demo => demo::run(&workspace).map(|()| true),
         Command::Bench => bench::run(&workspace).map(|()| true),
+        Command::Fuzz { name, seconds } => fuzz::run(&workspace, &name, seconds),
         Command::Tidy => tidy::run(&workspace),
         Command::Plugins(profile) => plugins::run(&workspace, profile.profile()).map(|()| true),
         Command::Install { root } => install::run(&workspace, root).map(|()| true),

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{Deltas, Failure, Response};
+use super::{Failure, Response, handover::Deltas};
 use crate::{
     limits::{MAX_ECHO_CALLS_COUNT, MAX_ECHO_WAIT_SECONDS},
     message::{AssistantMessage, Item, ToolCall},
@@ -111,7 +111,7 @@ pub(super) async fn answer(plan: Plan, mut deltas: Deltas) -> Result<Response, F
             Beat::Wait(time) => tokio::time::sleep(time).await,
             Beat::Say(words) => {
                 text.push_str(&words);
-                deltas.send(words).await;
+                deltas.send([words]).await;
             }
         }
     }

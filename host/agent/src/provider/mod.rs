@@ -1,24 +1,40 @@
 //! Models: one kind of events, whatever wire format they come over.
 
+mod arguments;
+mod calls;
 mod chat;
+mod decode;
 mod echo;
+mod fault;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
+mod growing;
+mod handover;
+mod hint;
 mod redact;
+mod remote;
+mod responses;
 mod retry;
 mod sse;
+mod surrogates;
 mod think;
+mod usage;
+mod words;
 
-use std::pin::Pin;
+#[cfg(test)]
+mod tests;
+
+use std::{future::poll_fn, pin::Pin, task::Poll};
 
 use scv_http::HttpClient;
 use scv_protocol::{TurnFailure, Usage};
-use tokio::sync::mpsc;
 
 use crate::{
-    config::{ProviderConfig, ProviderKind, WireApi},
-    limits::DELTA_QUEUE_COUNT,
+    config::{ProviderConfig, ProviderKind},
     message::{AssistantMessage, Item},
     tools::Definition,
 };
+use handover::Handover;
 
 /// What a provider says while it answers. The last one is `Completed` or `Failed`.
 #[derive(Debug)]
@@ -50,15 +66,11 @@ impl Failure {
     }
 }
 
-/// The wire format is not served yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotSupported;
-
 /// A model that can be asked.
 #[derive(Debug)]
 pub(crate) enum Provider {
     Echo,
-    Chat(chat::ChatProvider),
+    Remote(remote::RemoteProvider),
 }
 
 /// What a request is made of.
@@ -71,28 +83,21 @@ pub(crate) struct Question<'a, I> {
 
 /// An answer on its way. Dropping it ends the request.
 pub(crate) struct Answer {
-    deltas: mpsc::Receiver<String>,
+    queue: Handover,
     source: Option<AnswerFuture>,
     result: Option<Result<Response, Failure>>,
 }
 
 type AnswerFuture = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
 
-/// Where a provider puts its text.
-struct Deltas {
-    sender: mpsc::Sender<String>,
-    emitted: bool,
-}
-
 impl Provider {
-    pub(crate) fn new(config: &ProviderConfig, http: &HttpClient) -> Result<Self, NotSupported> {
-        let ProviderKind::OpenAiCompatible(server) = &config.kind else {
-            return Ok(Self::Echo);
-        };
-        if server.wire_api != WireApi::Chat {
-            return Err(NotSupported);
+    pub(crate) fn new(config: &ProviderConfig, http: &HttpClient) -> Self {
+        match &config.kind {
+            ProviderKind::Echo => Self::Echo,
+            ProviderKind::OpenAiCompatible(server) => {
+                Self::Remote(remote::RemoteProvider::new(http.clone(), &config.model, server))
+            }
         }
-        Ok(Self::Chat(chat::ChatProvider::new(http.clone(), &config.model, server)))
     }
 
     /// Begins an answer. The request is built here, so that the items need not outlive the call.
@@ -100,33 +105,26 @@ impl Provider {
     where
         I: Iterator<Item = &'a Item> + Clone,
     {
-        let (sender, deltas) = mpsc::channel(DELTA_QUEUE_COUNT);
-        let sink = Deltas { sender, emitted: false };
+        let queue = Handover::default();
+        let deltas = queue.deltas();
         let source: AnswerFuture = match self {
-            Self::Echo => Box::pin(echo::answer(echo::Plan::new(question.items), sink)),
-            Self::Chat(provider) => {
-                Box::pin(chat::answer(provider.clone(), provider.body(&question), sink))
+            Self::Echo => Box::pin(echo::answer(echo::Plan::new(question.items), deltas)),
+            Self::Remote(provider) => {
+                Box::pin(remote::answer(provider.clone(), provider.body(&question), deltas))
             }
         };
-        Answer { deltas, source: Some(source), result: None }
+        Answer { queue, source: Some(source), result: None }
     }
 }
 
 impl Answer {
     /// The next event; none follows the last one. Safe to cancel.
     pub(crate) async fn next(&mut self) -> ProviderEvent {
-        if let Some(source) = &mut self.source {
-            tokio::select! {
-                biased;
-                Some(delta) = self.deltas.recv() => return ProviderEvent::Delta(delta),
-                result = source => {
-                    self.result = Some(result);
-                    self.source = None;
-                }
-            }
+        while self.queue.is_empty() && self.source.is_some() {
+            poll_fn(|cx| self.advance(cx)).await;
         }
-        if let Ok(delta) = self.deltas.try_recv() {
-            return ProviderEvent::Delta(delta);
+        if let Some(event) = self.ready() {
+            return event;
         }
         match self.result.take() {
             Some(Ok(response)) => ProviderEvent::Completed(response),
@@ -134,14 +132,30 @@ impl Answer {
             None => std::future::pending().await,
         }
     }
-}
 
-impl Deltas {
-    /// Hands text on. Nobody listening any more is no error: the answer is about to be dropped.
-    async fn send(&mut self, text: String) {
-        if !text.is_empty() {
-            self.emitted = true;
-            let _ = self.sender.send(text).await;
+    /// A delta that is there already.
+    pub(crate) fn ready(&mut self) -> Option<ProviderEvent> {
+        self.queue.pop().map(ProviderEvent::Delta)
+    }
+
+    /// Polls the source until there is text or a result.
+    fn advance(&mut self, cx: &mut std::task::Context<'_>) -> Poll<()> {
+        let Some(source) = &mut self.source else {
+            return Poll::Ready(());
+        };
+        if let Poll::Ready(result) = source.as_mut().poll(cx) {
+            self.result = Some(result);
+            self.source = None;
+            return Poll::Ready(());
+        }
+        match self.queue.is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
         }
     }
+}
+
+/// In place of text where servers refuse an empty one.
+fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "(nothing)" } else { text }
 }

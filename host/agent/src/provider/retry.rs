@@ -2,41 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::Failure;
 use crate::{
     id,
     limits::{MAX_RETRY_AFTER_SECONDS, RETRY_DELAY_MS},
 };
-
-/// Why one request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) failure: Failure,
-    /// None when another request would not help.
-    pub(super) retry: Option<Retry>,
-}
-
-/// Another request may help.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Retry {
-    /// As the server asked.
-    pub(super) after: Option<Duration>,
-}
-
-impl Fault {
-    pub(super) const fn is_final(failure: Failure) -> Self {
-        Self { failure, retry: None }
-    }
-
-    pub(super) const fn may_pass(failure: Failure) -> Self {
-        Self { failure, retry: Some(Retry { after: None }) }
-    }
-
-    /// Whether to ask again after `retries` retries: never when part of the answer was shown.
-    pub(super) fn wants_retry(&self, retries: u32, max_retries: u32, shown: bool) -> Option<Retry> {
-        self.retry.filter(|_| retries < max_retries && !shown)
-    }
-}
 
 /// Statuses that another try may change. 499 is what some proxies say for 503.
 pub(super) const fn is_retryable(status: u16) -> bool {

@@ -1,5 +1,10 @@
 //! Server-sent events as the standard has them, from any chunking, in linear time.
 
+use memchr::memchr2;
+
+/// The data that ends a stream.
+pub(crate) const DONE: &str = "[DONE]";
+
 /// Splits a stream into events. Fields other than `event` and `data` are not kept.
 #[derive(Debug)]
 pub(crate) struct SseParser {
@@ -52,7 +57,7 @@ impl SseParser {
         if !bytes.is_empty() && std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
             let (head, rest) = bytes.split_at(end);
             bytes = match rest {
                 [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,

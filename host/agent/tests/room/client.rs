@@ -43,11 +43,19 @@ pub(crate) async fn connect_with(
     agent: &Agent,
     change: impl FnOnce(&mut SessionStart),
 ) -> Result<Client, SessionError> {
+    connect_as(3, agent, change).await
+}
+
+pub(crate) async fn connect_as(
+    protocol_version: u32,
+    agent: &Agent,
+    change: impl FnOnce(&mut SessionStart),
+) -> Result<Client, SessionError> {
     let folder = tempfile::tempdir().expect("a folder");
     let mut start = start_in(folder.path());
     change(&mut start);
     let (outbox, reader) = Outbox::channel(OutboxLimits::default());
-    let options = SessionOptions { protocol_version: 3, outbox: outbox.clone() };
+    let options = SessionOptions { protocol_version, outbox: outbox.clone() };
     let session = agent.start_session(start, options).await?;
     let mut client = Client { session, outbox, folder, reader, events: VecDeque::new(), seq: 0 };
     assert_eq!(kind(&client.next().await), "session.started");
@@ -106,6 +114,20 @@ impl Client {
     pub(crate) async fn turn(&mut self, prompt: &str) -> Vec<ServerEvent> {
         self.start(prompt).await;
         self.until_end().await
+    }
+
+    /// A whole turn in which every call is approved.
+    pub(crate) async fn approved_turn(&mut self, prompt: &str) -> Vec<ServerEvent> {
+        self.start(prompt).await;
+        let mut events = Vec::new();
+        while !events.last().is_some_and(ServerEvent::is_terminal) {
+            let event = self.next().await;
+            if let ServerEvent::ApprovalRequested { approval_id, .. } = &event {
+                self.resolve(approval_id.clone(), true).await;
+            }
+            events.push(event);
+        }
+        events
     }
 
     pub(crate) async fn cancel(&self, turn_id: TurnId) {

@@ -2,7 +2,8 @@
 //! on loopback.
 
 mod backpressure;
-mod chat;
+mod cases;
 mod client;
 mod echo;
+mod remote;
 mod tools;

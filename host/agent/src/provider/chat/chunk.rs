@@ -1,20 +1,25 @@
 //! One chunk of a chat completion, read leniently: servers differ, and what is not needed is not
 //! looked at.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use scv_protocol::Usage;
 use serde::{
     Deserialize, Deserializer,
-    de::{SeqAccess, Visitor},
+    de::{IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::Value;
 
+use crate::provider::{
+    calls, usage,
+    words::{error_text, is_something, unexplained},
+};
+
 /// A chunk of a stream, or a whole completion.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Chunk {
-    #[serde(default)]
-    pub(super) choices: Option<Vec<Choice>>,
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
     usage: Option<Value>,
     /// Where one gateway puts its usage.
@@ -29,17 +34,20 @@ pub(super) struct Chunk {
     kind: Option<Value>,
     #[serde(default)]
     message: Option<Value>,
+    /// What a response of the other format has.
+    #[serde(default)]
+    output: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Choice {
+pub(super) struct Choice<'a> {
     #[serde(default)]
     index: Option<u64>,
-    #[serde(default)]
-    delta: Option<Delta>,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
     /// In place of `delta` in a whole completion.
-    #[serde(default)]
-    message: Option<Delta>,
+    #[serde(borrow, default)]
+    message: Option<Delta<'a>>,
     #[serde(default)]
     finish_reason: Option<String>,
     #[serde(default)]
@@ -47,22 +55,22 @@ pub(super) struct Choice {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Delta {
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Text<'a>,
     #[serde(default)]
-    pub(super) content: Text,
-    #[serde(default)]
-    pub(super) refusal: Text,
-    #[serde(default)]
-    pub(super) reasoning_content: Text,
-    #[serde(default)]
-    pub(super) tool_calls: Option<Vec<Fragment>>,
+    pub(super) tool_calls: Option<Vec<CallPiece>>,
 }
 
 /// A piece of a tool call.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Fragment {
+pub(super) struct CallPiece {
     #[serde(default)]
-    pub(super) index: Option<u64>,
+    index: Option<u64>,
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
@@ -79,11 +87,11 @@ struct Function {
 
 /// Text, null, or a list of parts of which the text parts count.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub(super) String);
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 
-impl Chunk {
+impl<'a> Chunk<'a> {
     /// The only answer that was asked for.
-    pub(super) fn take_choice(&mut self) -> Option<Choice> {
+    pub(super) fn take_choice(&mut self) -> Option<Choice<'a>> {
         let choices = self.choices.take()?;
         choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0)
     }
@@ -105,17 +113,21 @@ impl Chunk {
     pub(super) fn usage(&self) -> Option<Usage> {
         let elsewhere = || self.x_groq.as_ref()?.get("usage");
         let usage = self.usage.as_ref().filter(|usage| usage.is_object()).or_else(elsewhere)?;
-        let number = |names: [&str; 2]| names.iter().find_map(|name| usage.get(name)?.as_u64());
-        let usage = Usage {
-            input_tokens: number(["prompt_tokens", "input_tokens"]),
-            output_tokens: number(["completion_tokens", "output_tokens"]),
-        };
-        (usage != Usage::default()).then_some(usage)
+        usage::read(usage)
+    }
+
+    /// Whether the server speaks the Responses format.
+    pub(super) fn is_of_responses(&self, event_name: &str) -> bool {
+        let is_response = |name: &str| name.starts_with("response.");
+        self.choices.is_none()
+            && (self.output.is_some()
+                || is_response(event_name)
+                || self.kind.as_ref().and_then(Value::as_str).is_some_and(is_response))
     }
 }
 
-impl Choice {
-    pub(super) fn take_delta(&mut self) -> Delta {
+impl<'a> Choice<'a> {
+    pub(super) fn take_delta(&mut self) -> Delta<'a> {
         self.delta.take().or_else(|| self.message.take()).unwrap_or_default()
     }
 
@@ -131,54 +143,26 @@ impl Choice {
     }
 }
 
-impl Fragment {
-    /// An empty id is none.
-    pub(super) fn id(&self) -> Option<&str> {
-        self.id.as_deref().filter(|id| !id.is_empty())
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.function.as_ref()?.name.as_deref().filter(|name| !name.is_empty())
-    }
-
-    /// A piece of JSON text; an object in its place is that object's text.
-    pub(super) fn arguments(&self) -> String {
-        match self.function.as_ref().and_then(|function| function.arguments.as_ref()) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
+impl CallPiece {
+    /// An empty id or name is none; an object in place of the arguments' text is that text.
+    pub(super) fn fragment(&self) -> calls::Fragment<'_> {
+        let function = self.function.as_ref();
+        let name = function.and_then(|function| function.name.as_deref());
+        let arguments = match function.and_then(|function| function.arguments.as_ref()) {
+            None | Some(Value::Null) => Cow::default(),
+            Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+            Some(other) => Cow::Owned(other.to_string()),
+        };
+        calls::Fragment {
+            id: self.id.as_deref().filter(|id| !id.is_empty()),
+            index: self.index,
+            name: name.filter(|name| !name.is_empty()),
+            arguments,
         }
     }
 }
 
-/// The words in an error of any of the usual shapes.
-pub(super) fn error_text(error: &Value) -> String {
-    const KEYS: [&str; 5] = ["error", "message", "detail", "error_description", "msg"];
-    match error {
-        Value::String(text) if !text.trim().is_empty() => text.clone(),
-        Value::Array(errors) => errors.first().map_or_else(unexplained, error_text),
-        Value::Object(object) => {
-            let inner = KEYS.iter().find_map(|key| object.get(*key).filter(|v| is_something(v)));
-            inner.map_or_else(unexplained, error_text)
-        }
-        _ => unexplained(),
-    }
-}
-
-fn unexplained() -> String {
-    "the server reported an error without words".to_owned()
-}
-
-fn is_something(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        _ => true,
-    }
-}
-
-impl<'de> Deserialize<'de> for Text {
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor)
     }
@@ -187,21 +171,25 @@ impl<'de> Deserialize<'de> for Text {
 struct TextVisitor;
 
 impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text;
+    type Value = Text<'de>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("text, null or a list of parts")
     }
 
-    fn visit_unit<E>(self) -> Result<Text, E> {
+    fn visit_unit<E>(self) -> Result<Text<'de>, E> {
         Ok(Text::default())
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text(text.to_owned()))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Borrowed(text)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text, A::Error> {
+    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text<'de>, A::Error> {
         let mut text = String::new();
         while let Some(part) = parts.next_element::<Value>()? {
             // Parts of other types are thoughts, pictures, sources.
@@ -209,6 +197,6 @@ impl<'de> Visitor<'de> for TextVisitor {
             let piece = part.as_str().or_else(|| part.get("text")?.as_str());
             text.push_str(piece.filter(|_| is_text).unwrap_or_default());
         }
-        Ok(Text(text))
+        Ok(Text(Cow::Owned(text)))
     }
 }

@@ -1,250 +1,84 @@
-//! Chat Completions over HTTP: requests, clocks and retries around the pure decoder.
+//! Chat Completions: `POST {base_url}/chat/completions`.
 
-mod calls;
 mod chunk;
-mod decode;
 mod request;
-mod surrogates;
 
-#[cfg(test)]
-mod tests;
-
-use std::{sync::Arc, time::Duration};
-
-use bytes::Bytes;
-use scv_http::{HttpClient, HttpError, Phase, Request, ResponseStream, StreamLimits};
-use scv_protocol::TurnFailure;
-use serde_json::Value;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+pub(super) use request::body;
 
 use super::{
-    Deltas, Failure, Question, Response, redact,
-    retry::{self, Fault, Retry},
+    calls::CallFault,
+    decode::{Heard, Payload},
+    fault::Fault,
+    growing::{Finish, Growing},
 };
-use crate::{
-    config::OpenAiConfig,
-    limits::{AFTER_FINISH_MS, MAX_ERROR_BODY_BYTES},
-    message::Item,
-};
-use decode::{Decoder, End};
+use chunk::{Choice, Chunk};
 
-/// A model behind `POST {base_url}/chat/completions`.
-#[derive(Debug, Clone)]
-pub(crate) struct ChatProvider {
-    inner: Arc<Inner>,
+/// What the URL ends in.
+pub(super) const PATH: &str = "chat/completions";
+
+/// Takes one event.
+pub(super) fn read(payload: Payload<'_>, answer: &mut Growing) -> Result<Heard, Fault> {
+    let mut repaired = String::new();
+    let (chunk, payload) = payload.parse::<Chunk<'_>>(&mut repaired)?;
+    if chunk.is_ping() {
+        return Ok(Heard::Ping);
+    }
+    if chunk.is_of_responses(payload.name) {
+        return Err(Fault::other_format("responses"));
+    }
+    take(chunk, payload, answer)?;
+    Ok(Heard::Progress)
 }
 
-#[derive(Debug)]
-struct Inner {
-    http: HttpClient,
-    url: String,
-    model: String,
-    server: OpenAiConfig,
+/// Takes a completion in one piece.
+pub(super) fn read_whole(payload: Payload<'_>, answer: &mut Growing) -> Result<(), Fault> {
+    let mut repaired = String::new();
+    let (chunk, payload) = payload.parse::<Chunk<'_>>(&mut repaired)?;
+    if chunk.is_of_responses(payload.name) {
+        return Err(Fault::other_format("responses"));
+    }
+    answer.done = chunk.choices.is_some();
+    take(chunk, payload, answer)
 }
 
-/// Where the bytes of an answer come from.
-trait Body {
-    /// The next bytes; none at the proper end. Safe to cancel.
-    fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, HttpError>> + Send;
-}
-
-impl Body for ResponseStream {
-    fn chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, HttpError>> + Send {
-        Self::chunk(self)
+fn take(mut chunk: Chunk<'_>, payload: Payload<'_>, answer: &mut Growing) -> Result<(), Fault> {
+    if let Some(words) = chunk.error() {
+        return Err(Fault::provider(words));
+    }
+    answer.usage = chunk.usage().or(answer.usage);
+    match chunk.take_choice() {
+        Some(choice) => take_choice(choice, payload, answer),
+        None => Ok(()),
     }
 }
 
-/// How long a body may be silent.
-#[derive(Debug, Clone, Copy)]
-struct Clocks {
-    first_event: Instant,
-    idle: Duration,
-}
-
-impl ChatProvider {
-    pub(crate) fn new(http: HttpClient, model: &str, server: &OpenAiConfig) -> Self {
-        let base = server.base_url.trim_end_matches('/');
-        let inner = Inner {
-            http,
-            url: format!("{base}/chat/completions"),
-            model: model.to_owned(),
-            server: server.clone(),
-        };
-        Self { inner: Arc::new(inner) }
+fn take_choice(
+    mut choice: Choice<'_>,
+    payload: Payload<'_>,
+    answer: &mut Growing,
+) -> Result<(), Fault> {
+    let delta = choice.take_delta();
+    // Text after the finish reason only says the same again.
+    if answer.finish.is_none() {
+        answer.say(&delta.content.0)?;
+        answer.say(&delta.refusal.0)?;
+        answer.reasoning.push_str(&delta.reasoning_content.0);
     }
-
-    /// The request's body.
-    pub(super) fn body<'a, I>(&self, question: &Question<'a, I>) -> Bytes
-    where
-        I: Iterator<Item = &'a Item> + Clone,
-    {
-        request::body(&self.inner.model, &self.inner.server, question).into()
-    }
-}
-
-/// Asks, and asks again while that may help and nothing of the answer was shown.
-pub(super) async fn answer(
-    provider: ChatProvider,
-    body: Bytes,
-    mut deltas: Deltas,
-) -> Result<Response, Failure> {
-    let mut retries = 0;
-    loop {
-        let fault = match provider.inner.attempt(body.clone(), &mut deltas).await {
-            Ok(response) => return Ok(response),
-            Err(fault) => fault,
-        };
-        let max_retries = provider.inner.server.max_retries;
-        let Some(retry) = fault.wants_retry(retries, max_retries, deltas.emitted) else {
-            let Failure { code, message } = fault.failure;
-            let message = redact::clean(&message, provider.inner.server.secrets());
-            return Err(Failure { code, message });
-        };
-        sleep(retry::delay(retries, retry.after)).await;
-        retries += 1;
-    }
-}
-
-impl Inner {
-    async fn attempt(&self, body: Bytes, deltas: &mut Deltas) -> Result<Response, Fault> {
-        let limit = self.server.timeout;
-        timeout(limit, self.exchange(body, deltas)).await.unwrap_or_else(|_| {
-            let seconds = limit.as_secs();
-            Err(provider_error(format!(
-                "the answer was not whole after {seconds} seconds; raise timeout_seconds"
-            )))
-        })
-    }
-
-    async fn exchange(&self, body: Bytes, deltas: &mut Deltas) -> Result<Response, Fault> {
-        let clocks = Clocks {
-            first_event: Instant::now() + self.server.first_event_timeout,
-            idle: self.server.idle_timeout,
-        };
-        let limits = StreamLimits {
-            connect: self.server.connect_timeout,
-            headers: self.server.first_event_timeout,
-        };
-        let response = self.http.stream(self.request(body), limits).await;
-        let mut response = response.map_err(|error| transport_fault(&error))?;
-        if !response.is_success() {
-            return Err(self.refused(response).await);
+    for piece in delta.tool_calls.iter().flatten() {
+        let fragment = piece.fragment();
+        if payload.damages(&fragment.arguments) {
+            return Err(CallFault::Damaged.into());
         }
-        read(&mut response, Decoder::new(self.server.strip_think), clocks, deltas).await
+        answer.calls.add(&fragment)?;
     }
-
-    fn request(&self, body: Bytes) -> Request {
-        let mut request = Request::post(&self.url)
-            .header("content-type", "application/json")
-            .header("accept", "text/event-stream")
-            .body(body);
-        if let Some(key) = &self.server.api_key {
-            request = request.bearer(key.expose());
-        }
-        for (name, value) in &self.server.headers {
-            request = request.header(name, value.expose());
-        }
-        request
+    if let Some(words) = choice.error() {
+        return Err(Fault::provider(words));
     }
-
-    /// What an error status says.
-    async fn refused(&self, response: ResponseStream) -> Fault {
-        let status = response.status();
-        let after = retry::retry_after(|name| response.header(name));
-        let body = timeout(self.server.idle_timeout, response.collect(MAX_ERROR_BODY_BYTES)).await;
-        let words = match body {
-            Ok(Ok(response)) => serde_json::from_slice::<Value>(&response.body).ok(),
-            _ => None,
-        };
-        let words = words.as_ref().map(chunk::error_text).unwrap_or_default();
-        let mut message = format!("the server answered with status {status}");
-        if let Some(hint) = hint(status, &words) {
-            message.push_str(&format!(" ({hint})"));
-        }
-        if !words.is_empty() {
-            message.push_str(": ");
-            message.push_str(&words);
-        }
-        let retry = retry::is_retryable(status).then_some(Retry { after });
-        Fault { failure: Failure::new(TurnFailure::ProviderError, message), retry }
+    match choice.finish_reason() {
+        None => {}
+        Some("length" | "max_tokens") => answer.finish = Some(Finish::Cut),
+        Some("content_filter") => return Err(Fault::filtered()),
+        Some(_) => answer.finish = answer.finish.or(Some(Finish::Ended)),
     }
-}
-
-/// Reads an answer to its end, whichever way that comes.
-async fn read(
-    body: &mut impl Body,
-    mut decoder: Decoder,
-    clocks: Clocks,
-    deltas: &mut Deltas,
-) -> Result<Response, Fault> {
-    let mut deadline = clocks.first_event;
-    let end = loop {
-        let bytes = match timeout_at(deadline, body.chunk()).await {
-            Ok(Ok(Some(bytes))) => bytes,
-            Ok(Ok(None)) => break End::Clean,
-            Ok(Err(_)) => break End::Broken,
-            // Some servers never close: the answer is whole all the same.
-            Err(_) if decoder.is_finishing() => break End::Clean,
-            Err(_) => return Err(silence()),
-        };
-        let progress = decoder.push(&bytes);
-        for text in decoder.take_deltas() {
-            deltas.send(text).await;
-        }
-        let progress = progress?;
-        if progress.done {
-            break End::Clean;
-        }
-        if progress.events {
-            deadline = Instant::now() + patience(&decoder, clocks.idle);
-        }
-    };
-    let response = decoder.finish(end);
-    for text in decoder.take_deltas() {
-        deltas.send(text).await;
-    }
-    response
-}
-
-fn patience(decoder: &Decoder, idle: Duration) -> Duration {
-    match decoder.is_finishing() {
-        true => idle.min(Duration::from_millis(AFTER_FINISH_MS)),
-        false => idle,
-    }
-}
-
-fn silence() -> Fault {
-    provider_error(
-        "the server stopped sending; try again, or raise first_event_timeout_seconds or \
-         idle_timeout_seconds",
-    )
-}
-
-fn transport_fault(error: &HttpError) -> Fault {
-    if matches!(error, HttpError::Timeout { phase: Phase::Headers }) {
-        return silence();
-    }
-    let failure = Failure::new(TurnFailure::ProviderError, error.to_string());
-    match error.is_connection_failure() {
-        true => Fault::may_pass(failure),
-        false => Fault::is_final(failure),
-    }
-}
-
-/// What a person can do about a status.
-fn hint(status: u16, words: &str) -> Option<String> {
-    const OMITTABLE: [&str; 3] = ["stream_options", "max_tokens", "temperature"];
-    match status {
-        401 | 403 => Some("check the provider's key".to_owned()),
-        404 => Some("check base_url and model".to_owned()),
-        400 | 422 => {
-            let field = OMITTABLE.iter().find(|field| words.contains(**field))?;
-            Some(format!("add \"{field}\" to the provider's omit list"))
-        }
-        _ => None,
-    }
-}
-
-fn provider_error(words: impl Into<String>) -> Fault {
-    Fault::is_final(Failure::new(TurnFailure::ProviderError, words))
+    Ok(())
 }

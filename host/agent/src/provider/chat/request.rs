@@ -5,15 +5,16 @@ use serde::{Serialize, Serializer};
 use crate::{
     config::{OmittedField, OpenAiConfig},
     message::{AssistantMessage, Item, ToolCall},
-    provider::Question,
+    provider::{Question, or_nothing},
     tools::Definition,
 };
 
-/// In place of text where servers refuse an empty one.
-const NOTHING: &str = "(nothing)";
-
 /// The body's JSON.
-pub(super) fn body<'a, I>(model: &str, server: &OpenAiConfig, question: &Question<'a, I>) -> Vec<u8>
+pub(in crate::provider) fn body<'a, I>(
+    model: &str,
+    server: &OpenAiConfig,
+    question: &Question<'a, I>,
+) -> Vec<u8>
 where
     I: Iterator<Item = &'a Item> + Clone,
 {
@@ -150,10 +151,6 @@ impl<'a> Tool<'a> {
         };
         Self { r#type: "function", function }
     }
-}
-
-fn or_nothing(text: &str) -> &str {
-    if text.is_empty() { NOTHING } else { text }
 }
 
 #[cfg(test)]
