@@ -86,7 +86,7 @@ impl Agent {
         options: SessionOptions,
     ) -> Result<Session, SessionError> {
         let chosen = self.choose(&start)?;
-        let provider = Provider::new(&chosen, &self.http)?;
+        let provider = Provider::new(&chosen, &self.http);
         Session::start(&self.config, chosen.model, provider, start, options).await
     }
 
@@ -133,11 +133,11 @@ fn check_limits(config: &AgentConfig) -> Result<(), AgentError> {
     let tools = &config.tools;
     // Tool output is printable: JSON makes two bytes of one at most.
     let problem = if MAX_PROMPT_BYTES * WORST_ESCAPE_BYTES > frame {
-        "protocol.max_server_frame_bytes cannot hold a prompt of 256 KiB; make it at least 2 MiB"
+        "a frame of the protocol cannot hold a prompt of 256 KiB; make it at least 2 MiB"
     } else if tools.output_limit_bytes > frame / 2 {
-        "protocol.max_server_frame_bytes cannot hold tools.output_limit_bytes; lower the second"
+        "tools.output_limit_bytes does not fit into a frame of the protocol; lower it"
     } else if tools.max_read_bytes > frame / 2 {
-        "protocol.max_server_frame_bytes cannot hold tools.max_read_bytes; lower the second"
+        "tools.max_read_bytes does not fit into a frame of the protocol; lower it"
     } else if tools.output_limit_bytes < 4 * NOTE_BYTES || tools.max_read_bytes < 4 * NOTE_BYTES {
         "tools.output_limit_bytes and tools.max_read_bytes must be at least 512; raise them"
     } else if config.max_steps == 0 {

@@ -151,7 +151,7 @@ impl Default for OpenAiConfig {
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireApi {
-    /// `POST {base_url}/responses`; not served yet: sessions with it are refused.
+    /// `POST {base_url}/responses`.
     Responses,
     /// `POST {base_url}/chat/completions`.
     Chat,
@@ -177,10 +177,12 @@ pub struct ToolsConfig {
     pub command_timeout: Duration,
     /// The highest timeout that a call may name.
     pub max_timeout: Duration,
-    /// A command's output, in bytes.
+    /// The output of a command, a list or a search, in bytes.
     pub output_limit_bytes: usize,
     /// What one `read` gives, in bytes.
     pub max_read_bytes: usize,
+    /// The largest file that `write` and `edit` make, in bytes.
+    pub max_write_bytes: usize,
     /// Environment variables that no tool process sees, beside those whose name or value looks
     /// like a credential: the ones that provider keys are read from.
     pub hidden_variables: Vec<String>,
@@ -194,6 +196,7 @@ impl Default for ToolsConfig {
             max_timeout: Duration::from_secs(14_400),
             output_limit_bytes: 65_536,
             max_read_bytes: 262_144,
+            max_write_bytes: 1_048_576,
             hidden_variables: Vec::new(),
         }
     }

@@ -20,4 +20,6 @@ mod tools;
 pub use agent::{Agent, AgentError};
 pub use config::{AgentConfig, Secret};
 pub use outbox::{Frames, Outbox, OutboxError, OutboxLimits, OutboxReader};
+#[cfg(feature = "fuzz")]
+pub use provider::fuzz;
 pub use session::{Session, SessionError, SessionOptions, SubmitError};

@@ -124,6 +124,7 @@ impl Outbox {
             // Made before the look at the state, so that no release in between is missed.
             let space = shared.space.notified();
             if let Some(result) = shared.push(event) {
+                shared.ready.notify_one();
                 return result;
             }
             space.await;
@@ -154,9 +155,15 @@ impl Outbox {
         self.sender.shared.lock().closed
     }
 
-    /// Queues the event if there is room now; none when there is not.
-    pub(crate) fn send_now(&self, event: &ServerEvent) -> Option<Result<(), OutboxError>> {
+    /// Queues the event if there is room now; none when there is not. The writer is told by
+    /// [`Outbox::wake`]: one who hears of each frame writes each by itself.
+    pub(crate) fn send_later(&self, event: &ServerEvent) -> Option<Result<(), OutboxError>> {
         self.sender.shared.push(event)
+    }
+
+    /// Tells the writer that frames may be ready.
+    pub(crate) fn wake(&self) {
+        self.sender.shared.ready.notify_one();
     }
 }
 
@@ -216,11 +223,7 @@ impl Shared {
             return None;
         }
         let result = append_line(&mut state.waiting, event, self.limits.max_frame_bytes);
-        if result.is_ok() {
-            state.waiting_frames += 1;
-            drop(state);
-            self.ready.notify_one();
-        }
+        state.waiting_frames += usize::from(result.is_ok());
         Some(result)
     }
 
@@ -283,11 +286,17 @@ struct Bounded<'a> {
 
 impl io::Write for Bounded<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    /// JSON comes in many small pieces: each is copied at once or not at all.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() + bytes.len() > self.end {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.buffer.extend_from_slice(bytes);
-        Ok(bytes.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -10,7 +10,6 @@ use crate::{
 
 impl Machine {
     pub(super) fn emit(&mut self, event: ServerEvent) {
-        debug_assert!(self.facts.protocol_version > 2 || event.in_version_2());
         self.out.push(Output::Emit(event));
     }
 
@@ -57,7 +56,8 @@ impl Machine {
         });
     }
 
-    /// Emits an event of the running turn; without one there is nothing to say.
+    /// Emits an event of the running turn; without one there is nothing to say. An event that
+    /// the client's version does not know takes no number, so that it leaves no gap.
     pub(super) fn emit_turn(&mut self, event: impl FnOnce(TurnRef) -> ServerEvent) {
         let seq = self.seq + 1;
         let Some(turn) = &self.turn else {
@@ -69,8 +69,11 @@ impl Machine {
             turn_id: turn.id.clone(),
             seq,
         };
-        self.seq = seq;
-        self.emit(event(at));
+        let event = event(at);
+        if self.facts.protocol_version > 2 || event.in_version_2() {
+            self.seq = seq;
+            self.emit(event);
+        }
     }
 
     /// Whether a frame with this text stays within the limit. Counts only when it could not.

@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Client(ClientMessage),
     /// The provider answered.
     Provider(WorkId, ProviderEvent),
+    /// A tool tells what it is doing.
+    Progress(WorkId, String),
     /// A tool ended.
     Tool(WorkId, ToolOutcome),
     /// The connection or the daemon ends.
@@ -117,6 +119,7 @@ impl Machine {
             Input::Client(message) if !self.closing => self.client(message),
             Input::Client(_) => {}
             Input::Provider(work, event) => self.provider(work, event),
+            Input::Progress(work, text) => self.progress(work, text),
             Input::Tool(work, outcome) => self.tool(work, outcome),
             Input::Shutdown => self.shutdown(),
         }

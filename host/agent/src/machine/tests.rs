@@ -161,6 +161,19 @@ fn a_turn_with_tools_goes_through_all_its_events() {
 }
 
 #[test]
+fn a_tool_tells_what_it_does_only_while_it_runs() {
+    let mut bench = Bench::new(Facts { protocol_version: 3, ..facts() });
+    bench.start("go");
+    bench.answer("", &[("read", r#"{"path":"a"}"#)]);
+    let work = bench.running.expect("a tool runs");
+    let progress = || Input::Progress(work, "half".into());
+    assert_eq!(kinds(bench.step(progress())), ["tool.progress"]);
+    bench.tool_ends("all");
+    assert!(bench.step(progress()).is_empty());
+    assert_eq!(bench.remembered().len(), 3, "it is not remembered");
+}
+
+#[test]
 fn a_denied_call_goes_to_the_model_and_the_turn_goes_on() {
     let mut bench = Bench::new(facts());
     bench.start("go");
@@ -356,4 +369,22 @@ fn nothing_begins_after_a_shutdown() {
     assert_eq!(kinds(bench.step(Input::Shutdown)), ["turn.cancelled"]);
     assert!(bench.machine.is_idle());
     assert!(bench.start("three").is_empty());
+}
+
+#[test]
+fn what_version_2_does_not_know_is_left_out_without_a_gap() {
+    for (protocol_version, sent) in [(2, vec![]), (3, vec!["tool.progress"])] {
+        let mut bench = Bench::new(Facts { protocol_version, ..facts() });
+        let began = bench.start("go").len() as u64;
+        bench.machine.emit_turn(|at| ServerEvent::ToolProgress {
+            at,
+            call_id: "c0".into(),
+            text: "half".into(),
+        });
+        let events = bench.cancel().to_vec();
+        let after = [sent, vec!["turn.cancelled"]].concat();
+        assert_eq!(kinds(&events), after);
+        let seq = serde_json::to_value(events.last()).expect("JSON")["seq"].clone();
+        assert_eq!(seq, began + after.len() as u64, "version {protocol_version}");
+    }
 }

@@ -108,6 +108,17 @@ impl Machine {
         }
     }
 
+    /// What a running tool does is told and forgotten: it is no part of the history.
+    pub(super) fn progress(&mut self, work: WorkId, text: String) {
+        let Some(Turn { phase: Phase::Running { work: running, tag, .. }, .. }) = &self.turn else {
+            return;
+        };
+        if *running == work {
+            let call_id = tag.id.clone();
+            self.emit_turn(|at| ServerEvent::ToolProgress { at, call_id, text });
+        }
+    }
+
     pub(super) fn resolve(&mut self, id: &ApprovalId, approved: bool) -> Result<(), NotOpen> {
         let turn = self.turn.as_mut().ok_or(NotOpen)?;
         if !matches!(&turn.phase, Phase::Approving { approval_id, .. } if approval_id == id) {
@@ -253,7 +264,7 @@ impl Machine {
         if let Some(turn) = &mut self.turn {
             turn.phase = Phase::Approving { approval_id, tag, call: plan.call };
         }
-        let cwd = self.facts.cwd.clone();
+        let cwd = plan.cwd.map_or_else(|| self.facts.cwd.clone(), |cwd| self.facts.cwd.join(cwd));
         let (call_id, name, approval_id) = request;
         self.emit_turn(|at| ServerEvent::ApprovalRequested {
             at,
@@ -338,7 +349,7 @@ impl Turn {
 }
 
 fn too_large() -> Failure {
-    let text = "the answer does not fit into a frame; raise protocol.max_server_frame_bytes";
+    let text = "the answer does not fit into a frame of the protocol; ask for a shorter one";
     Failure::new(TurnFailure::ResponseLimit, text)
 }
 

@@ -48,18 +48,18 @@ async fn capacity_is_free_only_when_frames_are_written() {
     for _ in 0..2 {
         outbox.send(&event("a")).await.expect("room");
     }
-    assert!(outbox.send_now(&event("b")).is_none());
+    assert!(outbox.send_later(&event("b")).is_none());
     let frames = reader.next().await.expect("frames");
-    assert!(outbox.send_now(&event("b")).is_none(), "the two are being written");
+    assert!(outbox.send_later(&event("b")).is_none(), "the two are being written");
     drop(frames);
-    assert_eq!(outbox.send_now(&event("b")), Some(Ok(())));
+    assert_eq!(outbox.send_later(&event("b")), Some(Ok(())));
 }
 
 #[tokio::test]
 async fn bytes_are_bounded_too() {
     let (outbox, mut reader) = Outbox::channel(limits(1000, 1000));
     let mut sent = 0;
-    while outbox.send_now(&event(&"x".repeat(50))).is_some() {
+    while outbox.send_later(&event(&"x".repeat(50))).is_some() {
         sent += 1;
     }
     let frames = reader.next().await.expect("frames");

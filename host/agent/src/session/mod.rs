@@ -22,7 +22,7 @@ use crate::{
     machine::{Facts, Machine},
     outbox::Outbox,
     prompt::system_prompt,
-    provider::{NotSupported, Provider},
+    provider::Provider,
     tools::{Toolbox, Workshop},
 };
 use runtime::Runtime;
@@ -49,17 +49,11 @@ pub enum SessionError {
     #[error("cwd is not UTF-8 after its links are followed; choose another directory")]
     NotUtf8,
     /// There is no such provider.
-    #[error("there is no provider of this name; see `scv config show` for those configured")]
+    #[error("there is no provider of this name; name one of those in the configuration")]
     UnknownProvider,
     /// The session's overrides make no usable provider.
     #[error("{0}")]
     Provider(String),
-    /// The provider's wire format is not served yet.
-    #[error(
-        "the provider's wire_api \"responses\" is not supported yet; set wire_api = \"chat\" for \
-         it, or choose another provider"
-    )]
-    NotSupported,
 }
 
 /// Why a message did not reach its session.
@@ -172,21 +166,12 @@ impl Drop for Session {
 impl SessionError {
     /// The stable code.
     pub const fn code(&self) -> ErrorCode {
-        match self {
-            Self::NotSupported => ErrorCode::Unsupported,
-            _ => ErrorCode::InvalidRequest,
-        }
+        ErrorCode::InvalidRequest
     }
 
     /// The answer to `session.start`.
     pub fn event(&self, request_id: String) -> ServerEvent {
         ServerEvent::error(Some(request_id), self.code(), self.to_string())
-    }
-}
-
-impl From<NotSupported> for SessionError {
-    fn from(_: NotSupported) -> Self {
-        Self::NotSupported
     }
 }
 

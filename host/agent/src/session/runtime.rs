@@ -30,10 +30,15 @@ pub(super) struct Runtime {
 enum Work {
     None,
     Asking(WorkId, Answer),
-    Running(WorkId, CancellationToken, ToolRun),
+    Running(WorkId, ToolRun),
 }
 
-type ToolRun = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
+/// A tool at work.
+struct ToolRun {
+    cancel: CancellationToken,
+    outcome: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
+    progress: mpsc::Receiver<String>,
+}
 
 /// What the task wakes up for.
 enum Wake {
@@ -90,7 +95,7 @@ impl Runtime {
         cancel: &CancellationToken,
     ) -> Result<(), OutboxError> {
         loop {
-            self.flush()?;
+            self.gather()?;
             let wake = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Wake::Shutdown,
@@ -133,10 +138,26 @@ impl Runtime {
         self.held.clear();
     }
 
+    /// Queues what there is, and with it the deltas that came with the same bytes: they leave in
+    /// one write.
+    fn gather(&mut self) -> Result<(), OutboxError> {
+        self.flush()?;
+        while self.held.is_empty()
+            && let Work::Asking(work, answer) = &mut self.work
+            && let Some(event) = answer.ready()
+        {
+            let input = Input::Provider(*work, event);
+            self.apply(input);
+            self.flush()?;
+        }
+        self.outbox.wake();
+        Ok(())
+    }
+
     /// Queues what there is room for without waiting.
     fn flush(&mut self) -> Result<(), OutboxError> {
         while let Some(event) = self.held.front() {
-            let Some(result) = self.outbox.send_now(event) else {
+            let Some(result) = self.outbox.send_later(event) else {
                 return Ok(());
             };
             result?;
@@ -169,8 +190,9 @@ impl Runtime {
 
     fn start(&self, work: WorkId, call: Call) -> Work {
         let cancel = CancellationToken::new();
-        let run = tools::run(call, Arc::clone(&self.workshop), cancel.clone());
-        Work::Running(work, cancel, Box::pin(run))
+        let (reporter, progress) = mpsc::channel(1);
+        let run = tools::run(call, Arc::clone(&self.workshop), reporter, cancel.clone());
+        Work::Running(work, ToolRun { cancel, outcome: Box::pin(run), progress })
     }
 }
 
@@ -184,7 +206,7 @@ impl Drop for Runtime {
 }
 
 /// Waits for room for the first held event, or for the work. A provider is not asked for more
-/// while its last events wait; a tool goes on. Safe to cancel.
+/// while its last events wait; a tool goes on, but nobody is told what it does. Safe to cancel.
 async fn progress(work: &mut Work, outbox: &Outbox, held: Option<&ServerEvent>) -> Wake {
     let Some(event) = held else {
         return Wake::Input(work.next().await);
@@ -196,10 +218,10 @@ async fn progress(work: &mut Work, outbox: &Outbox, held: Option<&ServerEvent>) 
         }
     };
     match work {
-        Work::Running(..) => tokio::select! {
+        Work::Running(work, run) => tokio::select! {
             biased;
             wake = sent => wake,
-            input = work.next() => Wake::Input(input),
+            outcome = &mut run.outcome => Wake::Input(Input::Tool(*work, outcome)),
         },
         Work::None | Work::Asking(..) => sent.await,
     }
@@ -210,7 +232,11 @@ impl Work {
     async fn next(&mut self) -> Input {
         match self {
             Self::Asking(work, answer) => Input::Provider(*work, answer.next().await),
-            Self::Running(work, _, run) => Input::Tool(*work, run.await),
+            Self::Running(work, run) => tokio::select! {
+                biased;
+                Some(text) = run.progress.recv() => Input::Progress(*work, text),
+                outcome = &mut run.outcome => Input::Tool(*work, outcome),
+            },
             Self::None => std::future::pending().await,
         }
     }
@@ -219,7 +245,7 @@ impl Work {
     fn stop(&mut self, stopped: WorkId) {
         match self {
             Self::Asking(work, _) if *work == stopped => *self = Self::None,
-            Self::Running(work, cancel, _) if *work == stopped => cancel.cancel(),
+            Self::Running(work, run) if *work == stopped => run.cancel.cancel(),
             _ => {}
         }
     }
@@ -231,7 +257,7 @@ impl Input {
         match self {
             Self::Tool(..) => true,
             Self::Provider(_, event) => !matches!(event, ProviderEvent::Delta(_)),
-            Self::Client(_) | Self::Shutdown => false,
+            Self::Client(_) | Self::Progress(..) | Self::Shutdown => false,
         }
     }
 }

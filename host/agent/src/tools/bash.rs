@@ -1,35 +1,41 @@
-//! `bash`: a shell command in a process group of its own.
+//! `bash`: a shell command with all that it starts, and the end of both.
 
 use std::{
     io,
-    os::fd::OwnedFd,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
 };
 
+use cap_std::fs::Dir;
 use scv_protocol::{Risk, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::{
-    net::unix::pipe,
     process::{Child, Command},
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Call, Plan, Refusal, ToolOutcome, Workshop, environment, group::Group, output::Capture, parse,
-    summary,
+    Call, Plan, Refusal, Reporter, ToolOutcome, Workshop, environment,
+    family::{Family, Survivors},
+    listen::Listener,
+    output::Capture,
+    parse, place, summary,
 };
 use crate::{
     config::ToolsConfig,
-    limits::{MAX_COMMAND_BYTES, NOTE_BYTES, PIPE_DRAIN_MS, PIPE_READ_BYTES},
+    id::{IdSource, RandomIds},
+    limits::{MAX_COMMAND_BYTES, NOTE_BYTES},
 };
 
 /// A command whose timeout is settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BashCall {
     command: String,
+    /// A folder of the workspace; the workspace itself when absent.
+    cwd: Option<PathBuf>,
     timeout: Duration,
 }
 
@@ -37,6 +43,8 @@ pub(crate) struct BashCall {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     command: String,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
     #[serde(default)]
     timeout_seconds: Option<u64>,
 }
@@ -48,20 +56,16 @@ enum End {
     Cancelled,
 }
 
-/// The reading end of the command's output.
-struct Output {
-    pipe: pipe::Receiver,
-    capture: Capture,
-    ended: bool,
-}
-
 pub(super) fn plan(arguments: &Value, config: &ToolsConfig) -> Result<Plan, Refusal> {
-    let Arguments { command, timeout_seconds } = parse(arguments)?;
+    let Arguments { command, cwd, timeout_seconds } = parse(arguments)?;
     if command.trim().is_empty() || command.contains('\0') {
         return Err(Refusal::arguments("the command is empty or holds a NUL; write a command"));
     }
     if command.len() > MAX_COMMAND_BYTES {
         return Err(Refusal::arguments("the command is longer than 96 KiB; put it into a file"));
+    }
+    if let Some(cwd) = &cwd {
+        place::check(cwd)?;
     }
     let timeout = timeout_seconds.map_or(config.command_timeout, Duration::from_secs);
     if timeout.is_zero() || timeout > config.max_timeout {
@@ -73,61 +77,93 @@ pub(super) fn plan(arguments: &Value, config: &ToolsConfig) -> Result<Plan, Refu
     Ok(Plan {
         risk: Risk::Process,
         summary: summary("Run shell command", &command),
-        call: Call::Bash(BashCall { command, timeout }),
+        cwd: cwd.clone(),
+        call: Call::Bash(BashCall { command, cwd, timeout }),
     })
 }
 
 pub(super) async fn run(
     call: &BashCall,
     workshop: &Workshop,
+    reporter: Reporter,
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     if cancel.is_cancelled() {
         return ToolOutcome::cancelled();
     }
-    let Ok((mut child, mut output)) = spawn(call, workshop) else {
+    let folder = match call.cwd.clone() {
+        None => workshop.dir.try_clone().map_err(|_| place::FileFault::Io),
+        Some(path) => place::open_folder(workshop, path).await,
+    };
+    let folder = match folder {
+        Ok(folder) => folder,
+        Err(fault) => return ToolOutcome::failed(ToolError::Failed, fault.to_string()),
+    };
+    let Ok((mut child, family, mut listener)) = start(call, workshop, &folder, reporter) else {
         let text = "the shell could not be started; check that bash is installed";
         return ToolOutcome::failed(ToolError::Unavailable, text);
     };
-    let Some(mut group) = Group::of(&child) else {
-        let text = "the shell ended before it could be watched; try again";
-        return ToolOutcome::failed(ToolError::Failed, text);
-    };
-    let end = output.read_during(wait(&mut child, call.timeout, cancel)).await;
+    let end = listener.during(wait(&mut child, &family, call.timeout, cancel)).await;
     // What the command left behind ends with it, however it ended itself.
-    output.read_during(group.end(&mut child)).await;
-    output.drain().await;
-    report(end, call, output.capture)
+    let ended = listener.during(family.end(&mut child)).await;
+    report(end, ended, call, listener.finish().await)
 }
 
-fn spawn(call: &BashCall, workshop: &Workshop) -> io::Result<(Child, Output)> {
+fn start(
+    call: &BashCall,
+    workshop: &Workshop,
+    folder: &Dir,
+    reporter: Reporter,
+) -> io::Result<(Child, Family, Listener)> {
     // One pipe for both streams keeps their order.
     let (reader, writer) = io::pipe()?;
-    let child = Command::new("bash")
+    let mut command = Command::new("bash");
+    command
         .args(["-c", &call.command])
-        .current_dir(&workshop.cwd)
+        .current_dir(name_of(folder, &workshop.cwd, call.cwd.as_deref()))
         .env_clear()
         .envs(environment::variables(workshop))
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()?;
-    let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        .kill_on_drop(true);
+    let (child, family) = Family::start(&mut command, RandomIds.next())?;
     let limit = workshop.config.output_limit_bytes.saturating_sub(NOTE_BYTES);
-    Ok((child, Output { pipe, capture: Capture::new(limit), ended: false }))
+    let listener = Listener::new(reader.into(), Capture::new(limit), reporter)?;
+    Ok((child, family, listener))
 }
 
-async fn wait(child: &mut Child, limit: Duration, cancel: &CancellationToken) -> End {
+/// A name for a folder that a child can go to: on Linux the handle itself, whatever has become of
+/// the path by then.
+fn name_of(folder: &Dir, workspace: &Path, cwd: Option<&Path>) -> PathBuf {
+    use std::os::fd::{AsFd, AsRawFd};
+    let by_handle = PathBuf::from(format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd()));
+    if cfg!(target_os = "linux") && by_handle.exists() {
+        return by_handle;
+    }
+    cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd))
+}
+
+async fn wait(
+    child: &mut Child,
+    family: &Family,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> End {
     tokio::select! {
         biased;
         () = cancel.cancelled() => End::Cancelled,
         ended = timeout(limit, child.wait()) => ended.map_or(End::TimedOut, End::Exited),
+        never = family.tend() => match never {},
     }
 }
 
-fn report(end: End, call: &BashCall, capture: Capture) -> ToolOutcome {
+fn report(
+    end: End,
+    ended: Result<(), Survivors>,
+    call: &BashCall,
+    capture: Capture,
+) -> ToolOutcome {
     let (mut output, truncated) = capture.finish();
     let (error, note) = match end {
         End::Exited(Ok(status)) if status.success() => (None, None),
@@ -140,11 +176,14 @@ fn report(end: End, call: &BashCall, capture: Capture) -> ToolOutcome {
         }
         End::Cancelled => (Some(ToolError::Cancelled), Some("cancelled".to_owned())),
     };
-    if let Some(note) = note {
+    let left = ended.err().map(|Survivors(count)| format!("{count} processes could not be ended"));
+    for note in note.into_iter().chain(left) {
         if !output.is_empty() && !output.ends_with('\n') {
             output.push('\n');
         }
-        output.push_str(&format!("[{note}]"));
+        output.push('[');
+        output.push_str(&note);
+        output.push(']');
     }
     if output.is_empty() {
         output.push_str("(no output)");
@@ -152,45 +191,7 @@ fn report(end: End, call: &BashCall, capture: Capture) -> ToolOutcome {
     ToolOutcome { output, truncated, error }
 }
 
-impl Output {
-    /// Reads while something else is awaited, so that a full pipe stops nobody.
-    async fn read_during<T>(&mut self, other: impl Future<Output = T>) -> T {
-        tokio::select! {
-            biased;
-            result = other => result,
-            never = self.read_for_ever() => match never {},
-        }
-    }
-
-    /// Reads what is left. Whoever still holds the pipe has left the group, and is not waited for.
-    async fn drain(&mut self) {
-        let limit = Duration::from_millis(PIPE_DRAIN_MS);
-        let _ = timeout(limit, async { while self.read().await {} }).await;
-    }
-
-    async fn read_for_ever(&mut self) -> std::convert::Infallible {
-        while self.read().await {}
-        std::future::pending().await
-    }
-
-    /// False at the end. Safe to cancel.
-    async fn read(&mut self) -> bool {
-        if self.ended {
-            return false;
-        }
-        if self.pipe.readable().await.is_err() {
-            self.ended = true;
-            return false;
-        }
-        let mut buffer = [0; PIPE_READ_BYTES];
-        match self.pipe.try_read(&mut buffer) {
-            Ok(0) => self.ended = true,
-            Ok(count) => self.capture.push(&buffer[..count]),
-            Err(error) => self.ended = error.kind() != io::ErrorKind::WouldBlock,
-        }
-        !self.ended
-    }
-}
-
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

@@ -2,25 +2,38 @@
 
 mod bash;
 mod definitions;
+mod edit;
 mod environment;
-mod group;
+mod family;
+mod ignored;
+mod lines;
+mod list;
+mod listen;
 mod output;
+mod place;
+mod progress;
 mod read;
+mod replace;
+mod search;
 mod secrecy;
+mod walk;
+mod write;
 
 use std::{path::PathBuf, sync::Arc};
 
 use cap_std::fs::Dir;
 use scv_protocol::{Risk, ToolError};
 use serde_json::Value;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{ApprovalPolicy, Secret, ToolsConfig},
-    limits::MAX_SUMMARY_CHARS_COUNT,
+    limits::{MAX_REFUSAL_BYTES, MAX_SUMMARY_CHARS_COUNT},
 };
 
 pub(crate) use definitions::{Definition, definitions};
+use place::FileFault;
 
 /// Which tools a session has, and when a person is asked. Pure.
 #[derive(Debug, Clone)]
@@ -33,6 +46,10 @@ pub(crate) struct Toolbox {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Call {
     Read(read::ReadCall),
+    Write(write::WriteCall),
+    Edit(edit::EditCall),
+    List(list::ListCall),
+    Search(search::SearchCall),
     Bash(bash::BashCall),
 }
 
@@ -43,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) risk: Risk,
     /// One line for people.
     pub(crate) summary: String,
+    /// Where it will run; the workspace when absent.
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// Why a call cannot run; the model reads it.
@@ -96,6 +115,10 @@ impl Toolbox {
         }
         match name {
             "read" => read::plan(arguments),
+            "write" => write::plan(arguments, &self.config),
+            "edit" => edit::plan(arguments),
+            "list" => list::plan(arguments),
+            "search" => search::plan(arguments),
             "bash" => bash::plan(arguments, &self.config),
             _ => Err(Refusal::new(
                 ToolError::UnknownTool,
@@ -114,22 +137,43 @@ impl Toolbox {
     }
 }
 
+/// Where a running call tells what it does. It holds one text: while nobody takes that, the call
+/// keeps what it has to tell.
+pub(crate) type Reporter = mpsc::Sender<String>;
+
 /// Runs a call to its end. A cancelled one still ends what it began, in bounded time; dropping
 /// the future kills it.
 pub(crate) async fn run(
     call: Call,
     workshop: Arc<Workshop>,
+    reporter: Reporter,
     cancel: CancellationToken,
 ) -> ToolOutcome {
     match call {
         Call::Read(call) => read::run(call, workshop).await,
-        Call::Bash(call) => bash::run(&call, &workshop, &cancel).await,
+        Call::Write(call) => write::run(call, workshop).await,
+        Call::Edit(call) => edit::run(call, workshop).await,
+        Call::List(call) => list::run(call, workshop, cancel).await,
+        Call::Search(call) => search::run(call, workshop, cancel).await,
+        Call::Bash(call) => bash::run(&call, &workshop, reporter, &cancel).await,
+    }
+}
+
+/// Does a file tool's work away from the runtime.
+async fn blocking(
+    work: impl FnOnce() -> Result<ToolOutcome, FileFault> + Send + 'static,
+) -> ToolOutcome {
+    match tokio::task::spawn_blocking(work).await.unwrap_or(Err(FileFault::Io)) {
+        Ok(outcome) => outcome,
+        Err(fault) => ToolOutcome::failed(ToolError::Failed, fault.to_string()),
     }
 }
 
 impl Refusal {
+    /// The message may hold what a model wrote.
     fn new(error: ToolError, message: impl Into<String>) -> Self {
-        Self { error, message: message.into() }
+        let message = output::printable(message.into().as_bytes());
+        Self { error, message: output::cut_end(message, MAX_REFUSAL_BYTES).0 }
     }
 
     fn arguments(message: impl Into<String>) -> Self {
@@ -144,6 +188,10 @@ impl From<Refusal> for ToolOutcome {
 }
 
 impl ToolOutcome {
+    fn done(output: impl Into<String>) -> Self {
+        Self { output: output.into(), truncated: false, error: None }
+    }
+
     pub(crate) fn failed(error: ToolError, output: impl Into<String>) -> Self {
         Self { output: output.into(), truncated: false, error: Some(error) }
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path};
 
+use scv_protocol::Risk;
+
 /// Whether reading this path could show a secret: `.env*`, `*credential*`, `*private_key*`,
 /// `*.pem`, `*.key`, in any of its components, whatever the case.
 pub(super) fn is_secret_path(path: &Path) -> bool {
@@ -9,6 +11,11 @@ pub(super) fn is_secret_path(path: &Path) -> bool {
         Component::Normal(name) => is_secret_name(&name.to_string_lossy().to_lowercase()),
         _ => false,
     })
+}
+
+/// What reading this path could do.
+pub(super) fn reading_risk(path: &Path) -> Risk {
+    if is_secret_path(path) { Risk::Filesystem } else { Risk::ReadOnly }
 }
 
 fn is_secret_name(name: &str) -> bool {

@@ -23,6 +23,7 @@ enum Act {
     Delta { stale: bool },
     Answer { calls: Vec<u8> },
     Fail,
+    Progress { stale: bool },
     ToolEnds { stale: bool },
     Shutdown,
 }
@@ -43,6 +44,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => prop::bool::weighted(0.2).prop_map(|stale| Act::Delta { stale }),
         6 => prop::collection::vec(0_u8..5, 0..4).prop_map(|calls| Act::Answer { calls }),
         1 => Just(Act::Fail),
+        3 => prop::bool::weighted(0.2).prop_map(|stale| Act::Progress { stale }),
         6 => prop::bool::weighted(0.1).prop_map(|stale| Act::ToolEnds { stale }),
         1 => prop::bool::weighted(0.05).prop_map(|end| if end { Act::Shutdown } else { Act::Start }),
     ]
@@ -64,6 +66,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let mut facts = facts();
+        facts.protocol_version = 3;
         facts.max_steps = 5;
         facts.history.max_messages = 20;
         Self {
@@ -148,9 +151,11 @@ impl World {
             }
             Act::Clear => ClientMessage::SessionClear { request_id, session_id },
             Act::Shutdown => return Some(Input::Shutdown),
-            Act::Delta { .. } | Act::Answer { .. } | Act::Fail | Act::ToolEnds { .. } => {
-                return self.work_input(act);
-            }
+            Act::Delta { .. }
+            | Act::Answer { .. }
+            | Act::Fail
+            | Act::Progress { .. }
+            | Act::ToolEnds { .. } => return self.work_input(act),
         };
         Some(Input::Client(message))
     }
@@ -172,6 +177,10 @@ impl World {
             Act::Fail => {
                 let work = self.finish_request()?;
                 Some(Input::Provider(work, ProviderEvent::Failed(failure())))
+            }
+            Act::Progress { stale: is_stale } => {
+                let work = if *is_stale { stale } else { self.bench.running };
+                Some(Input::Progress(work?, "half".into()))
             }
             Act::ToolEnds { stale: is_stale } => {
                 let work = if *is_stale { stale } else { self.bench.running.take() };

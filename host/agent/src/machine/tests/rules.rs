@@ -67,6 +67,9 @@ impl Rules {
                 let before = self.calls.insert(call_id.clone(), CallState::Started);
                 assert!(before == Some(CallState::Proposed) || approved, "{before:?}");
             }
+            ServerEvent::ToolProgress { call_id, .. } => {
+                assert_eq!(self.calls.get(call_id), Some(&CallState::Started));
+            }
             ServerEvent::ToolCompleted { call_id, error, .. } => {
                 let before = self.calls.remove(call_id);
                 assert!(before.is_some(), "only a proposed call completes");

@@ -4,33 +4,54 @@ use std::{fs, path::Path, time::Instant};
 
 use cap_std::{ambient_authority, fs::Dir};
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::{
+    sync::{Mutex, MutexGuard, mpsc},
+    time::sleep,
+};
 
 use super::*;
 use crate::config::Secret;
 
-struct Bench {
+pub(super) struct Bench {
     workshop: Workshop,
     _folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
-fn bench() -> Bench {
+/// An orphan that has shed its mark is left to any older call that runs, so a test beside others
+/// would see its orphans live on.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+
+pub(super) async fn bench() -> Bench {
+    let turn = ONE_AT_A_TIME.lock().await;
     let folder = tempfile::tempdir().expect("a folder");
     let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).expect("opens");
     let cwd = folder.path().canonicalize().expect("a path");
     let config = ToolsConfig { output_limit_bytes: 1024, ..ToolsConfig::default() };
     let workshop = Workshop { dir, cwd, config, secrets: vec![Secret::new("never-inherit-me")] };
-    Bench { workshop, _folder: folder }
+    Bench { workshop, _folder: folder, _turn: turn }
 }
 
-fn call(command: &str, timeout: Duration) -> BashCall {
-    BashCall { command: command.to_owned(), timeout }
+pub(super) fn call(command: &str, timeout: Duration) -> BashCall {
+    BashCall { command: command.to_owned(), cwd: None, timeout }
 }
 
 impl Bench {
     async fn run(&self, command: &str) -> ToolOutcome {
-        let call = call(command, Duration::from_secs(20));
-        run(&call, &self.workshop, &CancellationToken::new()).await
+        self.run_call(&call(command, Duration::from_secs(20)), &CancellationToken::new()).await
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.workshop.cwd
+    }
+
+    pub(super) async fn run_call(
+        &self,
+        call: &BashCall,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        let (reporter, _reports) = mpsc::channel(1);
+        run(call, &self.workshop, reporter, cancel).await
     }
 }
 
@@ -50,7 +71,7 @@ async fn wait_until_dead(pid: &str) {
 
 #[tokio::test]
 async fn gives_output_and_status() {
-    let bench = bench();
+    let bench = bench().await;
     for (command, output, error) in [
         ("echo out; echo err >&2", "out\nerr\n", None),
         ("true", "(no output)", None),
@@ -68,10 +89,10 @@ async fn gives_output_and_status() {
 
 #[tokio::test]
 async fn endless_output_is_bounded_and_a_timeout_is_kept() {
-    let bench = bench();
+    let bench = bench().await;
     let start = Instant::now();
     let call = call("yes $'\\x01'", Duration::from_millis(300));
-    let outcome = run(&call, &bench.workshop, &CancellationToken::new()).await;
+    let outcome = bench.run_call(&call, &CancellationToken::new()).await;
     assert!(outcome.output.len() <= bench.workshop.config.output_limit_bytes);
     assert!(outcome.truncated && outcome.output.contains("timed out"), "{}", outcome.output);
     assert_eq!(outcome.error, Some(ToolError::Limit));
@@ -80,7 +101,7 @@ async fn endless_output_is_bounded_and_a_timeout_is_kept() {
 
 #[tokio::test]
 async fn what_a_command_leaves_behind_ends_with_it() {
-    let bench = bench();
+    let bench = bench().await;
     let start = Instant::now();
     let outcome = bench.run("sleep 300 & echo $!").await;
     assert_eq!(outcome.error, None);
@@ -90,7 +111,7 @@ async fn what_a_command_leaves_behind_ends_with_it() {
 
 #[tokio::test]
 async fn what_is_left_behind_may_end_in_order() {
-    let bench = bench();
+    let bench = bench().await;
     let command = "(trap 'echo bye > bye; exit' TERM; touch up; while :; do sleep 0.05; done) & \
                    while [ ! -e up ]; do sleep 0.01; done";
     assert_eq!(bench.run(command).await.error, None);
@@ -100,7 +121,7 @@ async fn what_is_left_behind_may_end_in_order() {
 
 #[tokio::test]
 async fn who_leaves_the_group_with_the_pipe_is_not_waited_for() {
-    let bench = bench();
+    let bench = bench().await;
     let start = Instant::now();
     let outcome = bench.run("setsid sleep 4 & sleep 0.1; echo done").await;
     assert_eq!(outcome.output, "done\n");
@@ -109,7 +130,7 @@ async fn who_leaves_the_group_with_the_pipe_is_not_waited_for() {
 
 #[tokio::test]
 async fn cancel_kills_who_ignores_term() {
-    let bench = bench();
+    let bench = bench().await;
     let cancel = CancellationToken::new();
     let file = bench.workshop.cwd.join("pid");
     let command = "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done";
@@ -121,7 +142,7 @@ async fn cancel_kills_who_ignores_term() {
         cancel.cancel();
         Instant::now()
     };
-    let (outcome, cancelled) = tokio::join!(run(&call, &bench.workshop, &cancel), canceller);
+    let (outcome, cancelled) = tokio::join!(bench.run_call(&call, &cancel), canceller);
     assert_eq!(outcome.error, Some(ToolError::Cancelled));
     assert!(cancelled.elapsed() < Duration::from_secs(3));
     let pid = fs::read_to_string(&file).expect("the pid");
@@ -130,12 +151,12 @@ async fn cancel_kills_who_ignores_term() {
 
 #[tokio::test]
 async fn a_dropped_call_is_killed() {
-    let bench = bench();
+    let bench = bench().await;
     let file = bench.workshop.cwd.join("pid");
     let call = call("sleep 300 & echo $! > pid; wait", Duration::from_secs(60));
     let cancel = CancellationToken::new();
     {
-        let running = run(&call, &bench.workshop, &cancel);
+        let running = bench.run_call(&call, &cancel);
         let started = async {
             while !fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')) {
                 sleep(Duration::from_millis(5)).await;
@@ -152,13 +173,23 @@ async fn a_dropped_call_is_killed() {
 
 #[tokio::test]
 async fn a_cancelled_call_does_not_begin() {
-    let bench = bench();
+    let bench = bench().await;
     let cancel = CancellationToken::new();
     cancel.cancel();
     let call = call("touch begun", Duration::from_secs(5));
-    let outcome = run(&call, &bench.workshop, &cancel).await;
+    let outcome = bench.run_call(&call, &cancel).await;
     assert_eq!(outcome, ToolOutcome::cancelled());
     assert!(!bench.workshop.cwd.join("begun").exists());
+}
+
+#[test]
+fn whoever_could_not_be_ended_is_told_of() {
+    let call = call("x", Duration::from_secs(5));
+    let mut capture = Capture::new(100);
+    capture.push(b"out");
+    let outcome = report(End::TimedOut, Err(Survivors(3)), &call, capture);
+    let text = "out\n[timed out after 5 seconds and was ended]\n[3 processes could not be ended]";
+    assert_eq!((outcome.output.as_str(), outcome.error), (text, Some(ToolError::Limit)));
 }
 
 #[test]
@@ -171,7 +202,8 @@ fn wrong_arguments_are_refused_before_anybody_is_asked() {
         json!({"command": "a\0b"}),
         json!({"command": ["ls"]}),
         json!({"command": "x".repeat(MAX_COMMAND_BYTES + 1)}),
-        json!({"command": "ls", "cwd": "/"}),
+        json!({"command": "ls", "cwd": ""}),
+        json!({"command": "ls", "where": "/"}),
         json!({"command": "ls", "timeout_seconds": 0}),
         json!({"command": "ls", "timeout_seconds": max + 1}),
         json!({"command": "ls", "timeout_seconds": -1}),
