@@ -13,8 +13,7 @@ pub enum Line {
 
 /// Splits a byte stream into lines of at most `limit` bytes, in time linear in the bytes.
 ///
-/// A newline ends a line; the end of the stream does not: what stands there without one was cut
-/// off, and is no line.
+/// A newline ends a line, and so does the end of the stream ([`LineDecoder::end`]).
 #[derive(Debug)]
 pub struct LineDecoder {
     limit: usize,
@@ -43,6 +42,13 @@ impl LineDecoder {
             self.skipping = false;
         }
         self.take(bytes, &mut found);
+    }
+
+    /// The stream has ended: what stands behind its last newline is a line as well.
+    pub fn end(&mut self, found: impl FnMut(Line)) {
+        if !self.partial.is_empty() {
+            self.push(b"\n", found);
+        }
     }
 
     /// Appends to the line under way; false when it is being skipped.

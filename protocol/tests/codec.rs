@@ -69,6 +69,20 @@ proptest! {
 }
 
 #[test]
+fn the_end_of_the_stream_ends_its_last_line() {
+    let end_after = |stream: &[u8]| {
+        let (mut decoder, mut lines) = (LineDecoder::new(4), Vec::new());
+        decoder.push(stream, |line| lines.push(line));
+        decoder.end(|line| lines.push(line));
+        lines
+    };
+    assert_eq!(end_after(b"last\r"), [Line::TooLong]);
+    assert_eq!(end_after(b"end"), [Line::Complete(b"end".to_vec())]);
+    assert_eq!(end_after(b"end\n"), [Line::Complete(b"end".to_vec())], "nothing stands behind it");
+    assert_eq!(end_after(b"long one"), [Line::TooLong], "said once");
+}
+
+#[test]
 fn a_line_is_refused_at_the_first_byte_too_many_and_once() {
     let mut decoder = LineDecoder::new(4);
     let mut lines = Vec::new();

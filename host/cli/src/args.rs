@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,12 +15,43 @@ Without a configured model, answers come from the built-in `echo` provider.";
 
 /// Reach a coding agent from a terminal, a program, or your phone's chat.
 #[derive(Debug, Parser)]
-#[command(name = "scv", version, about, after_help = EXAMPLES)]
+#[command(name = "scv", version, about, override_usage = "scv [OPTIONS] <COMMAND>", after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+const SEE_GLOBAL: &str = "Options of every command: see `scv --help`.";
+
+/// The command line; options that every command takes are shown in the help of the whole only.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Cli::command();
+    // This hands the global options down.
+    command.build();
+    command.mut_subcommands(quiet)
+}
+
+fn quiet(command: clap::Command) -> clap::Command {
+    let after = match command.get_after_help() {
+        Some(text) => format!("{text}\n\n{SEE_GLOBAL}"),
+        None => SEE_GLOBAL.to_owned(),
+    };
+    command
+        .mut_args(|arg| {
+            let global = arg.is_global_set();
+            arg.hide(global)
+        })
+        .after_help(after)
+        .mut_subcommands(quiet)
+}
+
+/// Parses the command line.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(hoist(words))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Options that every command takes.
@@ -170,7 +201,7 @@ pub(crate) struct LoginArgs {
     #[command(flatten)]
     pub(crate) plugins: PluginDirs,
     #[command(subcommand)]
-    pub(crate) channel: ChannelAndOptions,
+    pub(crate) channel: Option<ChannelAndOptions>,
 }
 
 /// The channel and everything after it: its plugin knows which options there are.
@@ -251,7 +282,7 @@ pub(crate) struct PluginListArgs {
 
 /// Lets the options of scv itself stand anywhere in `channels login CHANNEL …`, where the rest
 /// belongs to the channel: moves them to before the channel's name.
-pub(crate) fn hoist(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+fn hoist(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let login = words.windows(2).position(|pair| pair == ["channels", "login"]);
     let Some(login) = login.map(|channels| channels + 2) else {
@@ -297,13 +328,11 @@ fn account_name(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
@@ -325,8 +354,7 @@ mod tests {
     /// `SCV_UPDATE_HELP=1 cargo test -p scv help` writes it anew.
     #[test]
     fn the_help_texts_are_those_in_the_file() {
-        let mut cli = Cli::command();
-        cli.build();
+        let mut cli = command().term_width(100);
         let mut text = String::new();
         push_help(&mut text, &mut cli);
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/help.txt");

@@ -1,7 +1,7 @@
 //! Shows the daemon and its components.
 
 use scv_bridge::{Clock, SystemClock};
-use scv_protocol::{Component, ComponentState, ControlCommand, DaemonStatus, RemoteTools};
+use scv_protocol::{Component, ControlCommand, DaemonStatus};
 
 use crate::{
     args::JsonArgs,
@@ -19,6 +19,20 @@ pub(crate) async fn status(context: &Context, args: JsonArgs) -> anyhow::Result<
         say(&serde_json::to_string(&status)?);
     } else {
         print(&status);
+    }
+    Ok(Exit::Done)
+}
+
+/// `scv reload`.
+pub(crate) async fn reload(context: &Context) -> anyhow::Result<Exit> {
+    let status = context.demand(ControlCommand::Reload).await?;
+    print(&status);
+    // A daemon reads its configuration at its start only, and then it must be right.
+    context.check_config()?;
+    if context.config_is_newer_than_daemon() {
+        say(
+            "the configuration was changed after the daemon's start; restart it for that to take effect",
+        );
     }
     Ok(Exit::Done)
 }
@@ -51,48 +65,45 @@ fn row(component: &Component, now_unix_seconds: u64) -> [String; 7] {
     let contact = component.last_success_unix_seconds;
     [
         component.id.clone(),
-        state(component.state).into(),
+        component.state.to_string(),
         contact.map_or_else(|| "never".into(), |at| ago(at, now_unix_seconds)),
         or_dash(&component.bot_id),
         or_dash(&component.user_id),
-        match component.remote_tools {
-            RemoteTools::None => "none".into(),
-            RemoteTools::Owner => "owner".into(),
-        },
+        component.remote_tools.to_string(),
         component.restarts.to_string(),
     ]
 }
 
 fn remarks(component: &Component) -> Vec<String> {
-    let count = |value: Option<u64>, what: &str| {
-        value.filter(|count| *count > 0).map(|count| format!("{count} {what}"))
+    let count = |value: Option<u64>, one: &str, many: &str| match value? {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
     };
     let refusal = component.last_refusal.as_ref();
+    let error = component.error.clone();
+    let said = |hint: &String| error.as_ref().is_some_and(|error| error.contains(hint));
     [
-        component.error.clone(),
-        component.hint.clone(),
-        count(component.pending, "replies wait to be accepted"),
-        count(component.held, "refused replies are kept for the next answer"),
-        count(component.unconfirmed, "messages were accepted without a receipt"),
-        refusal.map(|refusal| format!("last refusal {}: {}", refusal.code, refusal.text)),
+        error.clone(),
+        component.hint.clone().filter(|hint| !said(hint)),
+        count(component.pending, "reply waits to be accepted", "replies wait to be accepted"),
+        count(
+            component.held,
+            "refused reply is kept for the next answer",
+            "refused replies are kept for the next answer",
+        ),
+        count(
+            component.unconfirmed,
+            "message was accepted without a receipt",
+            "messages were accepted without a receipt",
+        ),
+        refusal.map(|refusal| {
+            format!("the last refusal had code {} ({})", refusal.code, refusal.text)
+        }),
     ]
     .into_iter()
     .flatten()
     .collect()
-}
-
-const fn state(state: ComponentState) -> &'static str {
-    match state {
-        ComponentState::Disabled => "disabled",
-        ComponentState::Starting => "starting",
-        ComponentState::Connected => "connected",
-        ComponentState::Disconnected => "disconnected",
-        ComponentState::Backoff => "backoff",
-        ComponentState::Stopping => "stopping",
-        ComponentState::Stopped => "stopped",
-        ComponentState::Failed => "failed",
-        ComponentState::Unknown => "unknown",
-    }
 }
 
 #[cfg(test)]
@@ -117,6 +128,16 @@ mod tests {
         assert_eq!(
             remarks(&troubled),
             ["broken", "mend it", "2 refused replies are kept for the next answer"]
+        );
+        let signed_out = Component {
+            error: Some("signed out; run `scv it`".into()),
+            hint: Some("run `scv it`".into()),
+            held: Some(1),
+            ..troubled
+        };
+        assert_eq!(
+            remarks(&signed_out),
+            ["signed out; run `scv it`", "1 refused reply is kept for the next answer"]
         );
     }
 }

@@ -1,9 +1,14 @@
 //! What the commands share: the home, the configuration, the way to the daemon.
 
-use std::{env, io, path::PathBuf};
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
-use scv_daemon::{ApprovalPolicy, Config, ConfigSources, Overrides, socket_path};
+use scv_daemon::{
+    ApprovalPolicy, Config, ConfigError, ConfigSources, Overrides, PluginsConfig, socket_path,
+};
 use scv_plugin_host::{SearchOptions, SearchPath};
 use scv_protocol::{
     ClientInfo, ControlCommand, DaemonStatus,
@@ -40,9 +45,24 @@ impl Context {
         ClientInfo { name: "scv".into(), version: env!("CARGO_PKG_VERSION").into() }
     }
 
-    /// Every layer of configuration.
+    /// Every layer of configuration, with the keys that the environment holds.
     pub(crate) fn config(&self) -> anyhow::Result<Config> {
-        let sources = ConfigSources {
+        Config::load(&self.sources(), |name| env::var(name).ok()).map_err(wrong)
+    }
+
+    /// Whether the configuration is right, wherever its keys come from.
+    pub(crate) fn check_config(&self) -> anyhow::Result<()> {
+        let any_key = |_: &str| Some("known to the daemon".to_owned());
+        Config::load(&self.sources(), any_key).map(drop).map_err(wrong)
+    }
+
+    /// What the configuration says about plugins.
+    pub(crate) fn plugins_config(&self) -> anyhow::Result<PluginsConfig> {
+        PluginsConfig::load(&self.sources()).map_err(wrong)
+    }
+
+    fn sources(&self) -> ConfigSources {
+        ConfigSources {
             home: self.home.clone(),
             file: self.global.config.clone(),
             overrides: Overrides {
@@ -51,19 +71,43 @@ impl Context {
                 base_url: self.global.base_url.clone(),
                 approval_policy: self.global.approval_policy.map(ApprovalPolicy::from),
             },
+        }
+    }
+
+    /// Whether a configuration file was written after the daemon made its socket.
+    pub(crate) fn config_is_newer_than_daemon(&self) -> bool {
+        let written = |path: &Path| path.metadata().and_then(|found| found.modified()).ok();
+        let Some(start) = written(&socket_path(&self.home)) else {
+            return false;
         };
-        Config::load(&sources, |name| env::var(name).ok())
-            .map_err(|error| exit::usage(error.to_string()))
+        let files = [Some(self.home.join("config.toml")), self.global.config.clone()];
+        files.iter().flatten().filter_map(|file| written(file)).any(|at| at > start)
+    }
+
+    /// Whether the command line itself names a configuration file, not only the environment.
+    pub(crate) fn names_config(&self) -> bool {
+        let exported = env::var_os("SCV_CONFIG");
+        self.global.config.as_ref().is_some_and(|file| exported.is_none_or(|e| e != **file))
     }
 
     /// Where plugins are looked for.
-    pub(crate) fn search(&self, plugins: &PluginDirs, config: &Config) -> SearchPath {
-        SearchPath::resolve(SearchOptions {
+    pub(crate) fn search(
+        &self,
+        plugins: &PluginDirs,
+        config: &PluginsConfig,
+    ) -> anyhow::Result<SearchPath> {
+        if let Some(absent) = plugins.dirs.iter().find(|dir| !dir.is_dir()) {
+            return Err(exit::usage(format!(
+                "the plugin folder {} is not a folder that can be opened; name another with --plugin-dir",
+                absent.display()
+            )));
+        }
+        Ok(SearchPath::resolve(SearchOptions {
             cli_dirs: plugins.dirs.clone(),
             env: env::var_os("SCV_PLUGIN_DIR"),
-            config_dirs: config.plugins.dirs.clone(),
+            config_dirs: config.dirs.clone(),
             exe: env::current_exe().and_then(|exe| exe.canonicalize()).ok(),
-        })
+        }))
     }
 
     /// Asks the daemon; none when no daemon runs.
@@ -85,6 +129,10 @@ impl Context {
             None => bail!("no daemon is running; start it with `scv run`"),
         }
     }
+}
+
+fn wrong(error: ConfigError) -> anyhow::Error {
+    exit::usage(format!("{:#}", anyhow::Error::from(error)))
 }
 
 /// Whether the error means that nobody listens, rather than that something is wrong.

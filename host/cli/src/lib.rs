@@ -7,10 +7,12 @@ mod context;
 mod exec;
 mod exit;
 mod limits;
+mod log;
 mod plugins;
 mod qr;
 mod run;
 mod signals;
+mod stdout;
 mod table;
 mod terminal;
 
@@ -20,22 +22,21 @@ use std::{
     sync::Arc,
 };
 
-use clap::Parser;
 use scv_bridge::fs::FileSystem;
-use scv_protocol::ControlCommand;
-use tracing_subscriber::EnvFilter;
 
 use args::{Cli, Command};
 use context::Context;
 use exit::Exit;
+use stdout::OutputError;
+pub(crate) use stdout::say;
 
 /// Runs the command line of this process. Accounts and their state are written through `fs`.
 pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args::hoist(std::env::args_os())) {
+    let cli = match args::parse(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(shown(&error)),
+        Err(error) => return shown(&error).into(),
     };
-    log(&cli);
+    let _log = log::start(&cli);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(limits::WORKER_THREADS_COUNT)
         .enable_all()
@@ -47,6 +48,7 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
     let exit = runtime.block_on(dispatch(cli, fs));
     // A thread that reads stdin cannot be cancelled and must not keep the process.
     runtime.shutdown_background();
+    let exit = exit.and_then(|exit| stdout::check().map(|()| exit).map_err(Into::into));
     exit.unwrap_or_else(|error| failed(&error)).into()
 }
 
@@ -56,47 +58,39 @@ async fn dispatch(cli: Cli, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {
         Command::Run(args) => run::run(&context, args, fs).await,
         Command::Exec(args) => exec::run(&context, args).await,
         Command::Status(args) => components::status(&context, args).await,
-        Command::Reload => {
-            let status = context.demand(ControlCommand::Reload).await?;
-            components::print(&status);
-            Ok(Exit::Done)
-        }
+        Command::Reload => components::reload(&context).await,
         Command::Channels(command) => channels::run(&context, command, fs).await,
         Command::Plugins(command) => plugins::run(&context, command).await,
     }
 }
 
 fn failed(error: &anyhow::Error) -> Exit {
-    eprintln!("error: {error:#}");
+    if error.downcast_ref().is_some_and(OutputError::is_closed) {
+        return Exit::Done;
+    }
+    complain(&format!("error: {error:#}"));
     exit::of(error)
 }
 
-/// Shows clap's help or complaint; 0 for help that was asked for, else 2.
-fn shown(error: &clap::Error) -> u8 {
-    // Nobody reads it when it cannot be written.
-    let _ = error.print();
-    u8::from(error.use_stderr()) * 2
+/// Shows clap's help or complaint.
+pub(crate) fn shown(error: &clap::Error) -> Exit {
+    let written = error.print().and_then(|()| io::stdout().flush());
+    if error.use_stderr() {
+        return Exit::Usage;
+    }
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) => failed(&OutputError::from(error).into()),
+    }
 }
 
-/// Logs go to stderr: all that matters from a daemon, only trouble from other commands.
-fn log(cli: &Cli) {
-    let default = match cli.command {
-        Command::Run(_) => "info",
-        _ => "warn",
-    };
-    let filter = EnvFilter::builder()
-        .with_env_var("SCV_LOG")
-        .try_from_env()
-        .unwrap_or_else(|_| EnvFilter::new(default));
-    // A second subscriber in one process, as in a test, is not an error worth ending for.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(terminal::stderr_colour(cli.global.color))
-        .try_init();
+/// Prints to stderr. Unlike the macro for it, this does not panic when stderr is gone.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints to stdout; whoever closed it does not want to read on.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{text}");
+/// Prints a question to stderr; the answer is typed behind it.
+pub(crate) fn ask(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{text}").and_then(|()| stderr.flush());
 }

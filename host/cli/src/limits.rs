@@ -10,3 +10,5 @@ pub(crate) const PLUGIN_SHUTDOWN_MS: u64 = 2_000;
 pub(crate) const GRANT_WAIT_MS: u64 = 3_000;
 /// Between two looks at that account.
 pub(crate) const GRANT_STEP_MS: u64 = 100;
+/// Log lines that wait for a stderr that does not take them; more are dropped.
+pub(crate) const LOG_QUEUE_LINES_COUNT: usize = 4096;

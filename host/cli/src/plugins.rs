@@ -2,12 +2,12 @@
 
 use scv_daemon::plugin_info;
 use scv_plugin_host::scan;
-use scv_protocol::{ControlCommand, PluginInfo, PluginState};
+use scv_protocol::{ControlCommand, PluginInfo};
 
 use crate::{
     args::{PluginListArgs, PluginsCommand},
     context::Context,
-    exit::Exit,
+    exit::{self, Exit},
     say,
     table::table,
     terminal::harmless,
@@ -20,12 +20,24 @@ pub(crate) async fn run(context: &Context, command: PluginsCommand) -> anyhow::R
 }
 
 async fn list(context: &Context, args: PluginListArgs) -> anyhow::Result<Exit> {
-    let plugins = match context.ask(ControlCommand::Plugins).await? {
+    let daemon = context.ask(ControlCommand::Plugins).await?;
+    let cannot_apply = context.names_config() || !args.plugins.dirs.is_empty();
+    if daemon.is_some() && cannot_apply {
+        return Err(exit::usage(
+            "--config and --plugin-dir cannot change a running daemon; leave them out, or stop it first",
+        ));
+    }
+    let runs = daemon.is_some();
+    let plugins = match daemon {
         Some(status) => status.plugins.unwrap_or_default(),
         None => on_disk(context, &args)?,
     };
     if args.json.json {
         say(&serde_json::to_string(&plugins)?);
+    } else if plugins.is_empty() && runs && !on_disk(context, &args)?.is_empty() {
+        say(
+            "plugins are off: the running daemon was started with --no-plugins; restart it without that (or run `scv reload`, if the plugin files are new)",
+        );
     } else {
         print(&plugins);
     }
@@ -34,16 +46,9 @@ async fn list(context: &Context, args: PluginListArgs) -> anyhow::Result<Exit> {
 
 /// Looks at the files; runs none of their code.
 fn on_disk(context: &Context, args: &PluginListArgs) -> anyhow::Result<Vec<PluginInfo>> {
-    let config = context.config()?;
-    let search = context.search(&args.plugins, &config);
-    let plugins = scan(&search).into_iter().map(|report| {
-        let mut info = plugin_info(&report);
-        if info.state == PluginState::Ready && config.plugins.disabled.contains(&info.name) {
-            info.state = PluginState::Disabled;
-        }
-        info
-    });
-    Ok(plugins.collect())
+    let config = context.plugins_config()?;
+    let search = context.search(&args.plugins, &config)?;
+    Ok(scan(&search, &config.disabled).iter().map(plugin_info).collect())
 }
 
 fn print(plugins: &[PluginInfo]) {
@@ -58,7 +63,7 @@ fn print(plugins: &[PluginInfo]) {
         if let Some(reason) = &plugin.reason {
             let step = plugin.step.as_deref().unwrap_or("find");
             let fix = plugin.fix.as_deref().unwrap_or_default();
-            say(&harmless(&format!("{}: {step}: {reason}. {fix}", plugin.name)));
+            say(&harmless(&format!("{}: {step}: {reason}; {fix}", plugin.name)));
         }
     }
 }
@@ -70,23 +75,8 @@ fn row(plugin: &PluginInfo) -> [String; 7] {
         or_dash(plugin.version.clone()),
         or_dash(plugin.abi.clone()),
         or_dash(plugin.channels.join(",")),
-        state(plugin.state).into(),
+        plugin.state.to_string(),
         or_dash(plugin.sha256.chars().take(12).collect()),
         plugin.file.display().to_string(),
     ]
-}
-
-const fn state(state: PluginState) -> &'static str {
-    match state {
-        PluginState::Loaded => "loaded",
-        PluginState::Ready => "ready",
-        PluginState::Stale => "stale",
-        PluginState::Disabled => "disabled",
-        PluginState::Unpinned => "unpinned",
-        PluginState::Conflict => "conflict",
-        PluginState::Quarantined => "quarantined",
-        PluginState::Wedged => "wedged",
-        PluginState::Refused => "refused",
-        PluginState::Unknown => "unknown",
-    }
 }

@@ -15,6 +15,7 @@ pub(crate) async fn run(
     fs: Arc<dyn FileSystem>,
 ) -> anyhow::Result<Exit> {
     let config = context.config()?;
+    let search = context.search(&args.plugins, &config.plugins)?;
     let workspace = match args.workspace {
         Some(workspace) => workspace,
         None => std::env::current_dir().context("the current folder cannot be read")?,
@@ -22,7 +23,7 @@ pub(crate) async fn run(
     let options = DaemonOptions {
         home: context.home.clone(),
         workspace,
-        search: context.search(&args.plugins, &config),
+        search,
         no_plugins: args.no_plugins,
         config,
         fs,

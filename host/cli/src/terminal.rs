@@ -35,7 +35,7 @@ pub(crate) async fn line() -> Option<String> {
 pub(crate) async fn hidden_line() -> Option<String> {
     let _hidden = Hidden::begin();
     let answer = line().await;
-    eprintln!();
+    crate::complain("");
     answer
 }
 
@@ -84,9 +84,41 @@ fn colour(when: Color, terminal: bool) -> bool {
     }
 }
 
-/// The text without control characters, so that it cannot move the cursor or set a title.
+/// The text without control characters, so that it cannot move the cursor or set a title, nor
+/// turn around the order in which it is read.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let plays_tricks = |c: &char| is_control(*c) || turns_text(*c);
+    text.chars().filter(|c| !plays_tricks(c)).collect()
+}
+
+/// The text with everything that cannot be seen written out: for what a person decides about.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_control(c) || turns_text(c) || is_invisible(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+/// The overrides, embeddings and isolates of Unicode's bidirectional algorithm.
+const fn turns_text(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Marks, joiners and tags without a glyph, and the two separators that end a line.
+const fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}' | '\u{2029}'
+            | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -95,7 +127,13 @@ mod tests {
 
     #[test]
     fn escapes_are_removed() {
-        assert_eq!(harmless("a\x1b[2Jb\r\n\tc\u{9b}d\x07"), "a[2Jb\n\tcd");
+        assert_eq!(harmless("a\x1b[2Jb\r\n\tc\u{9b}d\x07\u{202e}e"), "a[2Jb\n\tcde");
+    }
+
+    #[test]
+    fn what_a_person_decides_about_hides_nothing() {
+        let shown = visible("rm x\u{8}\u{202e}y\u{200b}\u{e0041}\n\u{e4}");
+        assert_eq!(shown, "rm x\\u{8}\\u{202e}y\\u{200b}\\u{e0041}\n\u{e4}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use scv_plugin_host::LoadedChannel;
 use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode, PluginInfo};
 
 use crate::{
-    components::{Components, Key},
+    components::{Components, Key, NO_PLUGIN},
     plugins::plugin_info,
     version_2,
 };
@@ -38,11 +38,11 @@ impl Components {
             return Ok(self.view(None, version));
         }
         let complete = self.until_complete().await;
-        let channels = self.parts.plugins.channels();
+        let known = self.parts.plugins.reports();
         let command =
-            command.modern(|prefix| version_2::channel_of(&channels, prefix)).ok_or_else(|| {
-                component("no loaded plugin serves this command's channel; see `scv plugins list`")
-            })?;
+            command.into_version_3(|prefix| version_2::channel_of(&known, prefix)).ok_or_else(
+                || component("no plugin knows this command's channel; see `scv plugins list`"),
+            )?;
         let mut plugins = None;
         match command {
             ControlCommand::Reload => self.reload(complete).await,
@@ -73,12 +73,15 @@ impl Components {
 
     fn view(&self, plugins: Option<Vec<PluginInfo>>, version: u32) -> DaemonStatus {
         let status = DaemonStatus { plugins, ..self.status() };
-        version_2::view(status, &self.parts.plugins.channels(), version)
+        match version {
+            2 => version_2::view(status, &self.parts.plugins.reports()),
+            _ => status,
+        }
     }
 
     async fn reload(self: &Arc<Self>, complete: bool) {
         if !self.parts.no_plugins && complete {
-            self.parts.plugins.rescan().await;
+            self.parts.plugins.load_all().await;
         }
         let changing = self.change().await;
         changing.poke();
@@ -91,14 +94,14 @@ impl Components {
         settings: SettingsChange,
     ) -> Result<(), ControlError> {
         if settings.enabled == Some(true) && target.loaded.is_none() {
-            return Err(component("no plugin for this channel is loaded; see `scv plugins list`"));
+            return Err(component(NO_PLUGIN));
         }
         let accounts = &self.parts.accounts;
         let Target { channel, account, .. } = &target;
         let changing = self.change().await;
         retry_busy(|| accounts.set(channel, account, settings.clone()))
             .await
-            .map_err(|error| target.refusal(&error))?;
+            .map_err(|error| component(error.to_string()))?;
         // A bridge that is just saving would make reconciliation wait for its next pass, so
         // one that must be replaced is stopped here.
         let now = retry_busy(|| accounts.snapshot(channel, account)).await;
@@ -119,14 +122,14 @@ impl Components {
         match retry_busy(|| accounts.set(channel, account, off.clone())).await {
             Ok(_) => {}
             // What is half removed or cannot be read must still be removable.
-            Err(AccountsError::NotSignedIn | AccountsError::Damaged { .. }) => {}
-            Err(error) => return Err(target.refusal(&error)),
+            Err(AccountsError::NotSignedIn { .. } | AccountsError::Damaged { .. }) => {}
+            Err(error) => return Err(component(error.to_string())),
         }
         changing.stop(&[target.key()]).await;
         let removed = retry_busy(|| accounts.logout(channel, account)).await;
         changing.poke();
         changing.reconcile().await;
-        removed.map_err(|error| target.refusal(&error))
+        removed.map_err(|error| component(error.to_string()))
     }
 
     /// Finds the account that a command names: a channel with a plugin, or a folder without.
@@ -153,11 +156,6 @@ impl Target {
     fn key(&self) -> Key {
         Key { channel: self.channel.to_string(), account: self.account.to_string() }
     }
-
-    fn refusal(&self, error: &AccountsError) -> ControlError {
-        let text = error.to_string();
-        component(text.replace("<channel>", self.channel.as_str()))
-    }
 }
 
 fn component(message: impl Into<String>) -> ControlError {
@@ -167,6 +165,6 @@ fn component(message: impl Into<String>) -> ControlError {
 fn unsupported(what: &str) -> ControlError {
     ControlError {
         code: ErrorCode::Unsupported,
-        message: format!("this release does not serve {what} yet"),
+        message: format!("this release does not serve {what} yet; a later one will"),
     }
 }

@@ -17,6 +17,16 @@ pub enum DaemonError {
         /// What to do.
         fix: String,
     },
+    /// A folder above the home cannot be trusted.
+    #[error("{}, above the home, {reason}; {fix}", path.display())]
+    AboveHome {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: &'static str,
+        /// What to do.
+        fix: String,
+    },
     /// Another daemon serves this home.
     #[error("another scv daemon{} serves this home already; stop it first, or choose another home with --scv-home", owner(*pid))]
     AlreadyRunning {
@@ -47,7 +57,7 @@ pub enum DaemonError {
     #[error("{0}")]
     Agent(String),
     /// The operating system refused.
-    #[error("{action} failed: {source}")]
+    #[error("{action} failed")]
     Io {
         /// What was tried.
         action: &'static str,

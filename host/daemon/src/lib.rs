@@ -13,6 +13,7 @@ mod components;
 mod config;
 mod connection;
 mod control;
+mod door;
 mod error;
 mod home;
 mod import;
@@ -23,6 +24,7 @@ mod server;
 mod socket;
 mod version_2;
 
+pub use components::channel_fault;
 pub use config::{ApprovalPolicy, Config, ConfigError, ConfigSources, Overrides, PluginsConfig};
 pub use error::DaemonError;
 pub use home::prepare_home;

@@ -4,16 +4,8 @@
 pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 /// How often saved accounts are compared with what runs.
 pub const RECONCILE_MS: u64 = 2_000;
-/// The first wait before a failed account starts again.
-pub const BACKOFF_MIN_MS: u64 = 1_000;
-/// The longest wait before a failed account starts again.
-pub const BACKOFF_MAX_MS: u64 = 60_000;
 /// A run with contact that lasted this long forgets earlier failures.
 pub const HEALTHY_RUN_MS: u64 = 60_000;
-/// The first wait before a signed-out account asks its platform again.
-pub const SIGNED_OUT_MIN_MS: u64 = 30_000;
-/// The longest wait before a signed-out account asks its platform again.
-pub const SIGNED_OUT_MAX_MS: u64 = 600_000;
 /// How long an account may take to stop before its task is aborted.
 pub const ACCOUNT_STOP_MS: u64 = 10_000;
 /// How long the plugins may take to shut down, all together.
@@ -24,6 +16,20 @@ pub const PLUGINS_WAIT_MS: u64 = 10_000;
 pub const CONNECTIONS_STOP_MS: u64 = 8_000;
 /// Clients that may be connected at once.
 pub const MAX_CONNECTIONS_COUNT: usize = 256;
+/// `daemon.control` commands of one connection that may wait for the one under way.
+pub const MAX_WAITING_COMMANDS_COUNT: usize = 16;
+/// How long a client may take to initialize its connection.
+pub const INITIALIZE_MS: u64 = 10_000;
+/// How long after one warning about too many clients the next one may come.
+pub const FULL_WARNING_SECONDS: u64 = 60;
+/// How often the socket's file is looked for.
+pub const SOCKET_CHECK_MS: u64 = 2_000;
+/// How long to wait for the id of the process that has just taken the home.
+pub const OWNER_WAIT_MS: u64 = 200;
+/// How often it is read meanwhile.
+pub const OWNER_LOOK_MS: u64 = 10;
+/// How long after one look at the plugins a refusal that may pass makes for the next one.
+pub const PLUGINS_RETRY_MS: u64 = 30_000;
 /// How long accepting pauses after an error, which is usually a lack of file descriptors.
 pub const ACCEPT_PAUSE_MS: u64 = 100;
 /// What one read takes from a client.
@@ -37,7 +43,5 @@ pub const OWNER_TURN_MARGIN_SECONDS: u64 = 300;
 /// A turn of an account's owner may last at least this long.
 pub const OWNER_TURN_MIN_SECONDS: u64 = 1_800;
 
-const _: () = assert!(BACKOFF_MIN_MS <= BACKOFF_MAX_MS);
-const _: () = assert!(SIGNED_OUT_MIN_MS <= SIGNED_OUT_MAX_MS);
 const _: () = assert!(CONNECTIONS_STOP_MS > 2 * scv_protocol::limits::CLEANUP_GRACE_MS);
 const _: () = assert!(PLUGINS_WAIT_MS < scv_protocol::limits::CONTROL_TIMEOUT_MS);

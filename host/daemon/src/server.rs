@@ -1,22 +1,28 @@
 //! The daemon from start to end: home, lock, socket, connections, components, and their end.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use scv_agent::Agent;
 use scv_bridge::{Accounts, Home, fs::FileSystem};
 use scv_plugin_host::{PluginHost, SearchPath};
 use scv_protocol::ClientInfo;
-use tokio::{net::UnixStream, sync::Semaphore};
+use tokio::net::UnixStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Config, DaemonError, InProcess,
     components::{Components, Parts},
     connection::{self, Server},
+    door::Door,
     home::prepare_home,
     limits::{
-        ACCEPT_PAUSE_MS, CONNECTIONS_STOP_MS, MAX_CONNECTIONS_COUNT, OWNER_TURN_MARGIN_SECONDS,
-        OWNER_TURN_MIN_SECONDS,
+        ACCEPT_PAUSE_MS, CONNECTIONS_STOP_MS, OWNER_TURN_MARGIN_SECONDS, OWNER_TURN_MIN_SECONDS,
+        SOCKET_CHECK_MS,
     },
     lock::InstanceLock,
     plugins::plugin_options,
@@ -49,6 +55,13 @@ pub struct Daemon {
     hang_up: CancellationToken,
 }
 
+/// Why the accepting loop woke up.
+enum Wake {
+    Client(io::Result<UnixStream>),
+    Tick,
+    Stop,
+}
+
 impl Daemon {
     /// Serves until `shutdown` fires, then stops everything within a bounded time and removes
     /// the socket.
@@ -59,7 +72,7 @@ impl Daemon {
         options: DaemonOptions,
         shutdown: CancellationToken,
     ) -> Result<(), DaemonError> {
-        let daemon = Self::start(options)?;
+        let mut daemon = Self::start(options).await?;
         let watch = Arc::clone(&daemon.components).watch(shutdown.clone());
         let watch = daemon.tasks.spawn(watch);
         daemon.accept(&shutdown).await;
@@ -69,7 +82,7 @@ impl Daemon {
         Ok(())
     }
 
-    fn start(options: DaemonOptions) -> Result<Self, DaemonError> {
+    async fn start(options: DaemonOptions) -> Result<Self, DaemonError> {
         let workspace = options.workspace;
         let workspace = match workspace.canonicalize() {
             Ok(folder) if folder.is_dir() => folder,
@@ -78,21 +91,22 @@ impl Daemon {
         let max_timeout = options.config.agent.tools.max_timeout;
         let agent = Agent::new(options.config.agent)
             .map_err(|error| DaemonError::Agent(error.to_string()))?;
-        prepare_home(&options.home)?;
-        let lock = InstanceLock::acquire(&options.home)?;
-        let socket = Socket::bind(&options.home, lock)?;
+        let home = options.home;
+        prepare_home(&home)?;
+        let lock = InstanceLock::acquire(&home).await?;
+        let socket = Socket::bind(&home, lock)?;
 
         let (tasks, hang_up) = (TaskTracker::new(), CancellationToken::new());
         let bridge =
             ClientInfo { name: "scv-bridge".into(), version: env!("CARGO_PKG_VERSION").into() };
         let dialer = InProcess::new(Arc::clone(&agent), bridge, tasks.clone(), hang_up.clone());
-        let plugins = plugin_options(&options.home, options.search, &options.config.plugins);
+        let plugins = plugin_options(&home, options.search, &options.config.plugins);
         let components = Components::new(Parts {
-            accounts: Arc::new(Accounts::new(Home::new(options.home), options.fs)),
+            accounts: Arc::new(Accounts::new(Home::new(home.clone()), options.fs)),
             plugins: PluginHost::new(plugins),
             no_plugins: options.no_plugins,
             dialer: Arc::new(dialer),
-            workspace,
+            workspace: workspace.clone(),
             owner_turn_limit: owner_turn_limit(max_timeout),
             tasks: tasks.clone(),
         });
@@ -101,31 +115,34 @@ impl Daemon {
             components: Some(Arc::clone(&components)),
             tasks: tasks.clone(),
         });
-        tracing::info!(pid = std::process::id(), "scv {} is ready", env!("CARGO_PKG_VERSION"));
+        tell_ready(&home, &workspace, &server.agent);
         Ok(Self { socket, server, components, tasks, hang_up })
     }
 
     /// Takes clients until `shutdown`.
-    async fn accept(&self, shutdown: &CancellationToken) {
-        let room = Arc::new(Semaphore::new(MAX_CONNECTIONS_COUNT));
+    async fn accept(&mut self, shutdown: &CancellationToken) {
+        let mut door = Door::new();
+        let mut tick = tokio::time::interval(Duration::from_millis(SOCKET_CHECK_MS));
         loop {
-            let accepted = tokio::select! {
-                accepted = self.socket.accept() => accepted,
-                () = shutdown.cancelled() => return,
+            let wake = tokio::select! {
+                accepted = self.socket.accept() => Wake::Client(accepted),
+                _ = tick.tick() => Wake::Tick,
+                () = shutdown.cancelled() => Wake::Stop,
             };
-            match accepted {
-                Ok(stream) => self.serve(stream, &room),
-                Err(error) => {
+            match wake {
+                Wake::Client(Ok(stream)) => self.serve(stream, &mut door),
+                Wake::Client(Err(error)) => {
                     tracing::warn!(%error, "a client could not be accepted");
                     tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
                 }
+                Wake::Tick => self.socket.keep(),
+                Wake::Stop => return,
             }
         }
     }
 
-    fn serve(&self, stream: UnixStream, room: &Arc<Semaphore>) {
-        let Ok(place) = Arc::clone(room).try_acquire_owned() else {
-            tracing::warn!(MAX_CONNECTIONS_COUNT, "too many clients; one was sent away");
+    fn serve(&self, stream: UnixStream, door: &mut Door) {
+        let Some((stream, place)) = door.admit(stream) else {
             return;
         };
         let serve = connection::serve(Arc::clone(&self.server), stream, self.hang_up.clone());
@@ -147,6 +164,19 @@ impl Daemon {
         drop(self.socket);
         tracing::info!("stopped");
     }
+}
+
+fn tell_ready(home: &Path, workspace: &Path, agent: &Agent) {
+    let config = agent.config();
+    tracing::info!(
+        pid = std::process::id(),
+        home = %home.display(),
+        workspace = %workspace.display(),
+        provider = config.active,
+        model = config.providers.get(&config.active).map(|provider| &provider.model),
+        "scv {} is ready",
+        env!("CARGO_PKG_VERSION")
+    );
 }
 
 fn owner_turn_limit(max_timeout: Duration) -> Duration {

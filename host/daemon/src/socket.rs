@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{DirBuilderExt, FileTypeExt, PermissionsExt},
+        fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
 };
@@ -22,31 +22,46 @@ pub fn socket_path(home: &Path) -> PathBuf {
 /// A listening socket; its file goes when this is dropped.
 pub(crate) struct Socket {
     listener: UnixListener,
-    path: PathBuf,
+    /// Of its file. As long as the listener lives, no other file gets the same.
+    inode: Inode,
+    home: PathBuf,
+    /// It was removed, and could not be put back.
+    is_lost: bool,
     /// Held for as long as the file stands, so that no two daemons touch it.
-    _lock: InstanceLock,
+    lock: InstanceLock,
 }
+
+/// Device and number.
+type Inode = (u64, u64);
 
 impl Socket {
     /// Listens on the home's socket, in the place of one that an ended daemon left behind.
-    ///
-    /// `bind` creates the file with the umask's mode, and the umask belongs to the whole
-    /// process. So the socket is born in a folder that nobody else can enter, gets its mode
-    /// there, and is renamed into its place: under its own name it was never more than 0600.
     pub(crate) fn bind(home: &Path, lock: InstanceLock) -> Result<Self, DaemonError> {
-        let path = socket_path(home);
-        let length = path.as_os_str().as_bytes().len();
-        if length > MAX_SOCKET_PATH_BYTES {
-            return Err(DaemonError::SocketPath { length });
+        let (listener, inode) = listen(home)?;
+        Ok(Self { listener, inode, home: home.to_owned(), is_lost: false, lock })
+    }
+
+    /// Puts the socket back when somebody removed it; clients that are connected do not notice.
+    pub(crate) fn keep(&mut self) {
+        if self.is_in_place() || self.lock.is_replaced() {
+            return;
         }
-        if fs::symlink_metadata(&path).is_ok_and(|found| !found.file_type().is_socket()) {
-            return Err(DaemonError::SocketTaken { path });
+        match listen(&self.home) {
+            Ok((listener, inode)) => {
+                tracing::warn!("the socket was removed; there is a new one");
+                (self.listener, self.inode, self.is_lost) = (listener, inode, false);
+            }
+            Err(_) if self.is_lost => {}
+            Err(error) => {
+                self.is_lost = true;
+                let error: &(dyn std::error::Error + 'static) = &error;
+                tracing::warn!(error, "the socket was removed and cannot be put back yet");
+            }
         }
-        let nursery = home.join(".bind");
-        let listener = born_private(&nursery, &path);
-        let _ = fs::remove_dir_all(&nursery);
-        let listener = listener.map_err(DaemonError::io("creating the socket"))?;
-        Ok(Self { listener, path, _lock: lock })
+    }
+
+    fn is_in_place(&self) -> bool {
+        inode(&socket_path(&self.home)).is_ok_and(|found| found == self.inode)
     }
 
     /// Waits for the next client of this user, or of root.
@@ -62,9 +77,34 @@ impl Socket {
     }
 }
 
+/// Makes the socket's file, in the place of one that nobody serves any more.
+///
+/// `bind` creates the file with the umask's mode, and the umask belongs to the whole
+/// process. So the socket is born in a folder that nobody else can enter, gets its mode
+/// there, and is renamed into its place: under its own name it was never more than 0600.
+fn listen(home: &Path) -> Result<(UnixListener, Inode), DaemonError> {
+    let path = socket_path(home);
+    let length = path.as_os_str().as_bytes().len();
+    if length > MAX_SOCKET_PATH_BYTES {
+        return Err(DaemonError::SocketPath { length });
+    }
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.file_type().is_socket()) {
+        return Err(DaemonError::SocketTaken { path });
+    }
+    let nursery = home.join(".bind");
+    let born = born_private(&nursery, &path);
+    let _ = fs::remove_dir_all(&nursery);
+    born.map_err(DaemonError::io("creating the socket"))
+}
+
+fn inode(path: &Path) -> io::Result<Inode> {
+    let found = fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
+}
+
 /// Binds inside `nursery` and moves the socket to `path`. The name is shorter than
 /// `server.sock`, so it fits wherever that one does.
-fn born_private(nursery: &Path, path: &Path) -> io::Result<UnixListener> {
+fn born_private(nursery: &Path, path: &Path) -> io::Result<(UnixListener, Inode)> {
     match fs::remove_dir_all(nursery) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -73,13 +113,18 @@ fn born_private(nursery: &Path, path: &Path) -> io::Result<UnixListener> {
     let born = nursery.join("s");
     let listener = UnixListener::bind(&born)?;
     fs::set_permissions(&born, Permissions::from_mode(0o600))?;
+    let inode = inode(&born)?;
     fs::rename(&born, path)?;
-    Ok(listener)
+    Ok((listener, inode))
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
+        // One that is not ours is somebody else's.
+        if !self.is_in_place() {
+            return;
+        }
+        if let Err(error) = fs::remove_file(socket_path(&self.home)) {
             tracing::debug!(%error, "the socket's file could not be removed");
         }
     }
@@ -89,14 +134,14 @@ impl Drop for Socket {
 mod tests {
     use super::*;
 
-    fn bind(home: &Path) -> Result<Socket, DaemonError> {
-        Socket::bind(home, InstanceLock::acquire(home)?)
+    async fn bind(home: &Path) -> Result<Socket, DaemonError> {
+        Socket::bind(home, InstanceLock::acquire(home).await?)
     }
 
     #[tokio::test]
     async fn it_is_private_answers_and_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let socket = bind(dir.path()).unwrap();
+        let socket = bind(dir.path()).await.unwrap();
         let path = socket_path(dir.path());
         let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -114,10 +159,10 @@ mod tests {
         let path = socket_path(dir.path());
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "std leaves the file, as a killed daemon does");
-        drop(bind(dir.path()).unwrap());
+        drop(bind(dir.path()).await.unwrap());
 
         fs::write(&path, "precious").unwrap();
-        assert!(matches!(bind(dir.path()), Err(DaemonError::SocketTaken { .. })));
+        assert!(matches!(bind(dir.path()).await, Err(DaemonError::SocketTaken { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"precious");
     }
 
@@ -126,7 +171,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().join("x".repeat(MAX_SOCKET_PATH_BYTES));
         crate::home::prepare_home(&home).unwrap();
-        let text = bind(&home).err().unwrap().to_string();
+        let text = bind(&home).await.err().unwrap().to_string();
         let length = home.as_os_str().len() + "/server.sock".len();
         assert!(text.contains(&format!("{length} bytes")), "{text}");
     }
@@ -137,6 +182,41 @@ mod tests {
         let room = MAX_SOCKET_PATH_BYTES - dir.path().as_os_str().len() - "//server.sock".len();
         let home = dir.path().join("x".repeat(room));
         crate::home::prepare_home(&home).unwrap();
-        bind(&home).unwrap();
+        bind(&home).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_that_was_removed_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut socket = bind(dir.path()).await.unwrap();
+        let path = socket_path(dir.path());
+        socket.keep();
+        let first = socket.inode;
+        fs::remove_file(&path).unwrap();
+        socket.keep();
+        assert_ne!(socket.inode, first);
+        let (client, server) = tokio::join!(UnixStream::connect(&path), socket.accept());
+        client.unwrap();
+        server.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_another_put_there_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = socket_path(dir.path());
+        let mut socket = bind(dir.path()).await.unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "precious").unwrap();
+        socket.keep();
+        drop(socket);
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+
+        fs::remove_file(&path).unwrap();
+        let mut first = bind(dir.path()).await.unwrap();
+        fs::remove_file(dir.path().join("server.lock")).unwrap();
+        let second = bind(dir.path()).await.unwrap();
+        first.keep();
+        drop(first);
+        assert!(second.is_in_place(), "a daemon whose lock was replaced leaves the home alone");
     }
 }

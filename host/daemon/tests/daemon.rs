@@ -3,7 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
 
 use scv_bridge::fs::RealFileSystem;
-use scv_daemon::{Config, Daemon, DaemonError, DaemonOptions, socket_path};
+use scv_daemon::{
+    Config, Daemon, DaemonError, DaemonOptions, limits::MAX_CONNECTIONS_COUNT, socket_path,
+};
 use scv_plugin_host::SearchPath;
 use scv_protocol::{
     ClientInfo, ClientMessage, ComponentState, ControlCommand, DaemonStatus, ErrorCode,
@@ -112,6 +114,38 @@ async fn a_second_daemon_names_the_first() {
 }
 
 #[tokio::test]
+async fn a_socket_that_was_removed_comes_back() {
+    let running = Running::start().await;
+    let before = Client::connect(&running.socket(), info()).await.unwrap();
+    fs::remove_file(running.socket()).unwrap();
+    while running.control(ControlCommand::Status).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    drop(before);
+    running.end().await;
+}
+
+#[tokio::test]
+async fn who_finds_no_place_is_told_so() {
+    let running = Running::start().await;
+    let status = async || running.control(ControlCommand::Status).await;
+    let mut inside = Vec::new();
+    let refusal = loop {
+        match Client::connect(&running.socket(), info()).await {
+            Ok(client) => inside.push(client),
+            Err(refusal) => break refusal,
+        }
+    };
+    assert!(inside.len() >= MAX_CONNECTIONS_COUNT - 1, "{}", inside.len());
+    assert!(refusal.to_string().contains("clients are connected already"), "{refusal}");
+    drop(inside);
+    while status().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    running.end().await;
+}
+
+#[tokio::test]
 async fn a_workspace_must_be_there() {
     let home = tempfile::tempdir().unwrap();
     let mut options = options(home.path().join("h"));
@@ -189,7 +223,8 @@ async fn accounts_without_a_plugin_are_listed_and_can_be_stopped_and_removed() {
     let fault = &status.components[0];
     assert_eq!(fault.id, "pigeon:discovery-error");
     assert_eq!(fault.state, ComponentState::Failed);
-    assert!(fault.hint.as_ref().unwrap().contains("scv plugins list"));
+    let told = "no plugin for this channel is loaded; see `scv plugins list`";
+    assert_eq!((fault.error.as_deref(), &fault.hint), (Some(told), &None));
     let account = &status.components[1];
     assert_eq!(account.id, "pigeon:work");
     assert_eq!((&account.bot_id, &account.user_id), (&None, &None));

@@ -21,7 +21,7 @@ pub use control::control;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody listens, or the stream broke.
-    #[error("the connection to the daemon failed: {0}")]
+    #[error("the connection to the daemon failed")]
     Io(#[from] io::Error),
     /// The server ended the stream.
     #[error("the daemon closed the connection")]

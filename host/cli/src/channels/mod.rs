@@ -1,5 +1,6 @@
 //! `scv channels`: accounts, through the daemon where it is needed.
 
+mod known;
 mod login;
 mod set;
 mod status;
@@ -15,15 +16,12 @@ pub(crate) async fn run(
     command: ChannelsCommand,
     fs: Arc<dyn FileSystem>,
 ) -> anyhow::Result<Exit> {
+    let accounts = &Accounts::new(Home::new(context.home.clone()), fs);
     match command {
-        ChannelsCommand::Login(args) => login::run(context, args, &accounts(context, fs)).await,
-        ChannelsCommand::Run(args) => set::run(context, args).await,
-        ChannelsCommand::Stop(args) => set::stop(context, args).await,
-        ChannelsCommand::Status(args) => status::run(context, args, &accounts(context, fs)).await,
-        ChannelsCommand::Logout(args) => set::logout(context, args).await,
+        ChannelsCommand::Login(args) => login::run(context, args, accounts).await,
+        ChannelsCommand::Run(args) => set::run(context, args, accounts).await,
+        ChannelsCommand::Stop(args) => set::stop(context, args, accounts).await,
+        ChannelsCommand::Status(args) => status::run(context, args, accounts).await,
+        ChannelsCommand::Logout(args) => set::logout(context, args, accounts).await,
     }
-}
-
-fn accounts(context: &Context, fs: Arc<dyn FileSystem>) -> Accounts {
-    Accounts::new(Home::new(context.home.clone()), fs)
 }

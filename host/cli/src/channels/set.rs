@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use scv_bridge::Accounts;
 use scv_protocol::{Component, ComponentState, ControlCommand, DaemonStatus, RemoteTools, Senders};
 
+use super::known::Known;
 use crate::{
-    args::{self, AccountArgs, ChannelRunArgs},
+    args::{self, AccountArgs, ChannelRunArgs, PluginDirs},
     components::print_components,
     context::Context,
     exit::Exit,
@@ -14,14 +16,23 @@ use crate::{
     say,
 };
 
-pub(super) async fn run(context: &Context, args: ChannelRunArgs) -> anyhow::Result<Exit> {
-    let workspace = args.workspace.map(|path| path.canonicalize()).transpose();
+pub(super) async fn run(
+    context: &Context,
+    args: ChannelRunArgs,
+    accounts: &Accounts,
+) -> anyhow::Result<Exit> {
+    prepare(context, accounts, &args.account).await?;
+    let workspace = args.workspace.map(|path| {
+        path.canonicalize().with_context(|| {
+            format!("the workspace {} cannot be opened; name another folder", path.display())
+        })
+    });
     let status = context
         .demand(ControlCommand::ChannelSet {
             channel: args.account.channel.clone(),
             account: args.account.account.name.clone(),
             enabled: true,
-            workspace: workspace.context("the workspace cannot be opened")?,
+            workspace: workspace.transpose()?,
             remote_tools: args.remote_tools.map(RemoteTools::from),
             senders: args.senders.map(Senders::from),
         })
@@ -34,8 +45,8 @@ pub(super) async fn run(context: &Context, args: ChannelRunArgs) -> anyhow::Resu
     };
     print_components(&account);
     if wants == Some(RemoteTools::Owner) && !has_grant(&account) {
-        eprintln!(
-            "warning: the daemon does not know this account's owner, so nobody is granted tools yet; see `scv channels status`"
+        crate::complain(
+            "warning: the daemon does not know this account's owner, so nobody is granted tools yet; see `scv channels status`",
         );
     }
     Ok(Exit::Done)
@@ -63,31 +74,53 @@ fn has_grant(account: &[Component]) -> bool {
     account.iter().any(|component| component.remote_tools == RemoteTools::Owner)
 }
 
-pub(super) async fn stop(context: &Context, args: AccountArgs) -> anyhow::Result<Exit> {
-    let status = context
-        .demand(ControlCommand::ChannelSet {
-            channel: args.channel.clone(),
-            account: args.account.name.clone(),
-            enabled: false,
-            workspace: None,
-            remote_tools: None,
-            senders: None,
-        })
-        .await?;
+pub(super) async fn stop(
+    context: &Context,
+    args: AccountArgs,
+    accounts: &Accounts,
+) -> anyhow::Result<Exit> {
+    prepare(context, accounts, &args).await?;
+    let off = ControlCommand::ChannelSet {
+        channel: args.channel.clone(),
+        account: args.account.name.clone(),
+        enabled: false,
+        workspace: None,
+        remote_tools: None,
+        senders: None,
+    };
+    let status = context.demand(off).await?;
     say("switched off; it stays signed in");
     print_components(&account_of(&status, &args));
     Ok(Exit::Done)
 }
 
-pub(super) async fn logout(context: &Context, args: AccountArgs) -> anyhow::Result<Exit> {
-    context
-        .demand(ControlCommand::ChannelLogout {
-            channel: args.channel.clone(),
-            account: args.account.name.clone(),
-        })
-        .await?;
+pub(super) async fn logout(
+    context: &Context,
+    args: AccountArgs,
+    accounts: &Accounts,
+) -> anyhow::Result<Exit> {
+    prepare(context, accounts, &args).await?;
+    let logout = ControlCommand::ChannelLogout {
+        channel: args.channel.clone(),
+        account: args.account.name.clone(),
+    };
+    context.demand(logout).await?;
     say("signed out; credentials, settings and undelivered replies of this account are removed");
     Ok(Exit::Done)
+}
+
+/// Looks whether there is such a channel, and moves what an older release kept of it, so that
+/// the daemon finds it.
+async fn prepare(context: &Context, accounts: &Accounts, args: &AccountArgs) -> anyhow::Result<()> {
+    match Known::look(context, &PluginDirs::default()) {
+        Ok(known) => {
+            known.check(context, accounts, &args.channel).await?;
+            known.adopt(accounts, &args.channel)
+        }
+        // An account must be stoppable although the configuration cannot be read; then its
+        // files are moved by the daemon alone.
+        Err(_) => Ok(()),
+    }
 }
 
 /// The account as status shows it. An alias of the channel finds none by its id, so then all

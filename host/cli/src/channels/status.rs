@@ -1,10 +1,11 @@
 //! `scv channels status`: live health, or what is saved when no daemon runs.
 
 use scv_bridge::{AccountName, Accounts, ChannelId};
-use scv_plugin_host::scan;
+use scv_daemon::channel_fault;
 use scv_protocol::{Component, ComponentState, ControlCommand};
 use serde::Serialize;
 
+use super::known::Known;
 use crate::{
     args::ChannelStatusArgs, components::print_components, context::Context, exit::Exit, say,
 };
@@ -27,23 +28,27 @@ pub(super) async fn run(
     args: ChannelStatusArgs,
     accounts: &Accounts,
 ) -> anyhow::Result<Exit> {
-    let channels = match &args.channel {
-        Some(name) => Some(names_of(context, &args, name)?),
-        None => None,
-    };
-    let status = context.ask(ControlCommand::Status).await?;
-    let (daemon, all) = match status {
+    let known = Known::look(context, &args.plugins)?;
+    if let Some(name) = &args.channel {
+        known.check(context, accounts, name).await?;
+    }
+    let faults = known.adopt_all(accounts);
+    let (daemon, mut components) = match context.ask(ControlCommand::Status).await? {
         Some(status) => {
             let daemon = Daemon { version: status.version, pid: status.pid };
             (Some(daemon), status.components)
         }
-        None => (None, saved(accounts)?),
+        None => (None, saved(accounts)),
     };
-    let components: Vec<Component> = all
-        .into_iter()
-        .filter(|c| channels.as_ref().is_none_or(|names| names.contains(&c.channel)))
-        .filter(|c| args.account.as_ref().is_none_or(|name| *name == c.account))
-        .collect();
+    // The daemon has found the same faults, and must not name folders.
+    components.retain(|component| faults.iter().all(|fault| fault.id != component.id));
+    components.extend(faults);
+    let channel = args.channel.as_ref().map(|name| known.id_of(name));
+    components.retain(|component| {
+        let of_channel = channel.is_none_or(|channel| channel == component.channel);
+        let of_account = args.account.as_ref().is_none_or(|name| *name == component.account);
+        of_channel && (of_account || is_fault(component))
+    });
     if args.json.json {
         say(&serde_json::to_string(&Shown { daemon, components })?);
         return Ok(Exit::Done);
@@ -60,27 +65,26 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Every spelling of the channel that plugins know.
-fn names_of(
-    context: &Context,
-    args: &ChannelStatusArgs,
-    name: &str,
-) -> anyhow::Result<Vec<String>> {
-    let search = context.search(&args.plugins, &context.config()?);
-    let mut spellings = scan(&search).into_iter().map(|plugin| plugin.channels);
-    let found = spellings.find(|names| names.iter().any(|known| known == name));
-    Ok(found.unwrap_or_else(|| vec![name.to_owned()]))
+/// What stands in the way of a channel concerns each of its accounts.
+fn is_fault(component: &Component) -> bool {
+    component.id == channel_fault(&component.channel, String::new()).id
 }
 
 /// Saved accounts, with nothing known about their connection.
-fn saved(accounts: &Accounts) -> anyhow::Result<Vec<Component>> {
-    let mut components = Vec::new();
-    for channel in accounts.unclaimed(&[])? {
-        for account in accounts.discover(&channel)? {
-            components.push(saved_account(accounts, &channel, &account));
+fn saved(accounts: &Accounts) -> Vec<Component> {
+    match accounts.unclaimed(&[]) {
+        Ok(channels) => channels.iter().flat_map(|id| saved_channel(accounts, id)).collect(),
+        Err(error) => vec![channel_fault("channels", error.to_string())],
+    }
+}
+
+fn saved_channel(accounts: &Accounts, channel: &ChannelId) -> Vec<Component> {
+    match accounts.discover(channel) {
+        Ok(names) => names.iter().map(|name| saved_account(accounts, channel, name)).collect(),
+        Err(error) => {
+            vec![channel_fault(channel.as_str(), error.to_string())]
         }
     }
-    Ok(components)
 }
 
 fn saved_account(accounts: &Accounts, channel: &ChannelId, account: &AccountName) -> Component {
@@ -95,10 +99,8 @@ fn saved_account(accounts: &Accounts, channel: &ChannelId, account: &AccountName
         account: account.to_string(),
         enabled: settings.is_none_or(|settings| settings.enabled),
         state: ComponentState::Unknown,
-        error: snapshot.as_ref().err().map(|error| {
-            let text = error.to_string();
-            text.replace("<channel>", channel.as_str())
-        }),
+        remote_tools: settings.map(|settings| settings.remote_tools).unwrap_or_default(),
+        error: snapshot.as_ref().err().map(|error| error.to_string()),
         ..Component::default()
     }
 }

@@ -47,11 +47,18 @@ pub(crate) async fn run(context: &Context, args: ExecArgs) -> anyhow::Result<Exi
         base_url: named(&context.global.base_url),
         no_tools: false,
     };
+    let provider = start.provider.clone();
     let exit = turn.run(start, prompt).await;
     if let Some(server) = private {
         server.close().await;
     }
-    exit
+    match exit {
+        Err(error) if provider.is_some() && exit::of(&error) == Exit::Usage => {
+            // The daemon does not say which providers there are; the configuration does.
+            context.config().map(|_| Err(error))?
+        }
+        exit => exit,
+    }
 }
 
 /// Who answers.
@@ -67,6 +74,9 @@ async fn server(context: &Context, daemon: bool, private: bool) -> anyhow::Resul
     match Client::connect(&socket_path(&context.home), context.client()).await {
         Ok(_) if context.global.approval_policy.is_some() => Err(exit::usage(
             "--approval-policy cannot change a running daemon; add --private to use a server of this command's own",
+        )),
+        Ok(_) if context.names_config() => Err(exit::usage(
+            "--config cannot change a running daemon; add --private to use a server of this command's own",
         )),
         Ok(client) => Ok(Way::Daemon(client)),
         Err(error) if is_absent(&error) && daemon => Err(exit::refused(

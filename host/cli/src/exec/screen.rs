@@ -1,12 +1,14 @@
 //! Shows a turn: the answer on stdout as it grows, what the agent does on stderr.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use scv_protocol::ServerEvent;
 
 use crate::{
     args::Color,
-    terminal::{self, harmless},
+    ask, complain,
+    stdout::{self, OutputError},
+    terminal::{self, harmless, visible},
 };
 
 const DIM: &str = "\x1b[2m";
@@ -38,9 +40,8 @@ impl Screen {
     /// Shows an event.
     pub(super) fn event(&mut self, event: &ServerEvent) -> anyhow::Result<()> {
         if self.json {
-            let mut stdout = io::stdout().lock();
-            serde_json::to_writer(&mut stdout, event)?;
-            return Ok(stdout.write_all(b"\n")?);
+            let line = serde_json::to_string(event)?;
+            return Ok(stdout::write(format!("{line}\n").as_bytes())?);
         }
         match event {
             ServerEvent::AssistantDelta { content, .. } => {
@@ -71,38 +72,34 @@ impl Screen {
 
     /// Asks on stderr; the answer is typed behind it.
     pub(super) fn ask(&self, summary: &str) {
-        eprint!("{}\nAllow it? [y/N] ", harmless(summary));
-        let _ = io::stderr().flush();
+        ask(&format!("{}\nAllow it? [y/N] ", visible(summary)));
     }
 
     /// Says something beside the answer.
     pub(super) fn note(&mut self, text: &str) {
         let _ = self.end_line();
-        let text = harmless(text);
+        let text = visible(text);
         if self.colour {
-            eprintln!("{DIM}{text}{RESET}");
+            complain(&format!("{DIM}{text}{RESET}"));
         } else {
-            eprintln!("{text}");
+            complain(&text);
         }
     }
 
-    fn text(&mut self, text: &str) -> io::Result<()> {
+    fn text(&mut self, text: &str) -> Result<(), OutputError> {
         if text.is_empty() {
             return Ok(());
         }
         self.open_line = !text.ends_with('\n');
-        let mut stdout = io::stdout().lock();
         if self.stdout_is_terminal {
-            stdout.write_all(harmless(text).as_bytes())?;
-        } else {
-            stdout.write_all(text.as_bytes())?;
+            return stdout::write(harmless(text).as_bytes());
         }
-        stdout.flush()
+        stdout::write(text.as_bytes())
     }
 
-    fn end_line(&mut self) -> io::Result<()> {
+    fn end_line(&mut self) -> Result<(), OutputError> {
         if std::mem::take(&mut self.open_line) {
-            io::stdout().lock().write_all(b"\n")?;
+            stdout::write(b"\n")?;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use scv_protocol::{
-    ApprovalId, ClientMessage, ServerEvent, SessionId, SessionStart, ToolError, TurnFailure,
-    TurnId, client::Client,
+    ApprovalId, ClientMessage, ErrorCode, ServerEvent, SessionId, SessionStart, ToolError,
+    TurnFailure, TurnId, client::Client,
 };
 use tokio::time::Instant;
 
@@ -176,6 +176,12 @@ fn ended(event: &ServerEvent, progress: &Progress) -> anyhow::Result<Option<Exit
         }
         // A turn that ended just before it was cancelled answers the cancel with an error.
         ServerEvent::Error { .. } if progress.cancelled.is_some() => Exit::Cancelled,
+        // Nothing has been asked yet: what the command line names is not there.
+        ServerEvent::Error { code: ErrorCode::InvalidRequest, message, .. }
+            if progress.session.is_none() =>
+        {
+            return Err(exit::usage(terminal::harmless(message)));
+        }
         ServerEvent::Error { message, .. } => bail!("{}", terminal::harmless(message)),
         _ => return Ok(None),
     };

@@ -25,6 +25,11 @@ fn plugins_are_listed_with_and_without_a_daemon() {
     assert_eq!(state(&down, "fixture"), "ready");
     assert_eq!(state(&down, "text"), "refused");
 
+    home.configure("[plugins.fixture]\nenabled = false\n");
+    let off = home.scv(&["plugins", "list", "--json"]).json();
+    assert_eq!(state(&off, "fixture"), "disabled");
+    home.configure("");
+
     let _daemon = home.daemon(&[]);
     let up = home.scv(&["plugins", "list", "--json"]).json();
     assert_eq!(state(&up, "fixture"), "loaded");
@@ -39,6 +44,8 @@ fn login_draws_asks_saves_and_says_what_is_next() {
     for expected in ["█", "http://127.0.0.1/fixture", "Who are you?", "hello Ada", "signed in"] {
         assert!(done.out.contains(expected), "{expected}: {}", done.out);
     }
+    let link = "or open\nhttp://127.0.0.1/fixture\n";
+    assert!(done.out.contains(&format!("█\n\n{link}")), "the link is under the code: {}", done.out);
     assert!(done.out.contains("scv run"), "{}", done.out);
     let file = home.path().join("channels/fixture/accounts/default.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -49,8 +56,51 @@ fn login_draws_asks_saves_and_says_what_is_next() {
     assert_eq!(status["components"][0]["state"], "unknown");
     let by_alias = home.scv(&["channels", "status", "fixed", "--json"]).json();
     assert_eq!(by_alias["components"][0]["id"], "fixture:default");
-    let other = home.scv(&["channels", "status", "owl", "--json"]).json();
+    let other = home.scv(&["channels", "status", "--account", "work", "--json"]).json();
     assert_eq!(other["components"], serde_json::json!([]));
+}
+
+#[test]
+fn one_channels_fault_is_a_row_beside_the_accounts_of_others() {
+    let home = Home::with_fixture();
+    home.save("channels/fixture/accounts/default.json", "{}");
+    home.save("channels/pigeon/accounts/no name!.json", "{}");
+    let status = home.status();
+    let ids = ids(&status);
+    assert_eq!(ids, ["fixture:default", "pigeon:discovery-error"], "{status}");
+    let narrowed = home.scv(&["channels", "status", "pigeon", "--account", "x"]).with(0);
+    assert!(narrowed.out.contains("no account name"), "{narrowed:?}");
+}
+
+#[test]
+fn files_of_an_older_release_move_with_the_first_command() {
+    let home = Home::with_fixture();
+    home.save("old-fixture/accounts/default.json", "{}");
+    assert_eq!(ids(&home.status()), ["fixture:default"]);
+    assert!(!home.path().join("old-fixture").exists());
+
+    // Both folders: nothing moves, and the person is told where they are.
+    home.save("old-fixture/accounts/work.json", "{}");
+    let both = ["old-fixture", "channels/fixture"].map(|folder| home.path().join(folder));
+    let names_both = |text: &str| both.iter().all(|path| text.contains(path.to_str().unwrap()));
+    for verb in ["run", "stop", "logout"] {
+        let done = home.scv(&["channels", verb, "fixed"]).with(1);
+        assert!(names_both(&done.err), "{done:?}");
+    }
+    let offline = home.scv(&["channels", "status"]).with(0);
+    assert!(names_both(&offline.out), "{offline:?}");
+    let _daemon = home.daemon(&[]);
+    home.scv(&["reload"]).with(0);
+    let status = home.status();
+    assert_eq!(ids(&status), ["fixture:discovery-error"], "{status}");
+    assert!(names_both(status["components"][0]["error"].as_str().unwrap()), "{status}");
+    let told = home.scv(&["status"]).with(0);
+    assert!(told.out.contains("keep one folder") && !names_both(&told.out), "{told:?}");
+}
+
+fn ids(status: &serde_json::Value) -> Vec<&str> {
+    let components = status["components"].as_array().unwrap().iter();
+    components.map(|component| component["id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -108,7 +158,7 @@ fn an_account_from_login_to_logout_under_a_daemon() {
     assert_eq!(granted.with(0).err, "", "the grant is in effect");
     assert_eq!(home.until_state("connected")["remote_tools"], "owner");
     let absent = home.scv(&["channels", "run", "fixture", "--workspace", "/absent"]).with(1);
-    assert!(absent.err.contains("workspace"), "{absent:?}");
+    assert!(absent.err.contains("/absent"), "{absent:?}");
 
     home.scv(&["channels", "stop", "fixture"]).with(0);
     assert_eq!(home.until_state("disabled")["enabled"], false);
@@ -134,6 +184,28 @@ fn another_identity_needs_a_logout_first() {
     login("one").with(0);
     let refused = login("two").with(1);
     assert!(refused.err.contains("scv channels logout fixture"), "{refused:?}");
+}
+
+#[test]
+fn what_is_saved_of_an_account_is_shown_without_a_daemon() {
+    let home = Home::with_fixture();
+    home.scv_with_input(&LOGIN, "Ada\n").with(0);
+    home.save("channels/fixture/settings/default.json", r#"{"remote_tools":"owner"}"#);
+    assert_eq!(home.status()["components"][0]["remote_tools"], "owner");
+}
+
+#[test]
+fn a_channel_that_is_not_there_is_named() {
+    let home = Home::with_fixture();
+    let _daemon = home.daemon(&[]);
+    for verb in ["login", "stop", "status"] {
+        let done = home.scv(&["channels", verb, "nope"]).with(2);
+        assert!(done.err.contains("'nope'; `scv plugins list`"), "{done:?}");
+    }
+    let none = home.scv(&["channels", "login"]).with(2);
+    assert!(none.err.contains("name a channel"), "{none:?}");
+    let wrong = home.scv(&["channels", "stop"]).with(2);
+    assert!(wrong.err.contains("Usage: scv channels stop <CHANNEL>\n"), "{wrong:?}");
 }
 
 #[test]

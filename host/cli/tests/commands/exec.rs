@@ -45,12 +45,13 @@ fn failures_have_their_own_status() {
     let home = Home::new();
     home.scv(&["exec", "--daemon", "hello"]).with(6);
     home.scv(&["exec", "--daemon", "--private", "hello"]).with(2);
-    home.scv(&["exec", "--provider", "absent", "hello"]).with(2);
+    let absent = home.scv(&["exec", "--provider", "absent", "hello"]).with(2);
+    assert!(absent.err.contains("'absent'; name one of echo, openai"), "{absent:?}");
     home.configure("[agent]\nmax_steps = 1\n");
     home.scv(&["exec", "--yes", CALL]).with(4);
     // Port 1 of the loopback address has no server on any sane machine.
     home.configure(
-        "[providers.local]\nwire_api = 'chat'\nbase_url = 'http://127.0.0.1:1'\nmax_retries = 0\n",
+        "[providers.local]\nwire_api = 'chat'\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\nmax_retries = 0\n",
     );
     home.scv(&["exec", "hello"]).with(5);
     home.configure("[agent]\nsteps = 1\n");

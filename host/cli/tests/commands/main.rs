@@ -4,3 +4,4 @@ mod channels;
 mod daemon;
 mod exec;
 mod support;
+mod terminal;

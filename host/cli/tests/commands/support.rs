@@ -1,9 +1,10 @@
 //! A home of its own for each test, and the program running on it.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, DirBuilder},
     io::Write,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::OnceLock,
@@ -46,8 +47,14 @@ impl Home {
     }
 
     pub(crate) fn configure(&self, text: &str) {
-        private_dir(&self.path());
-        let file = self.path().join("config.toml");
+        self.save("config.toml", text);
+    }
+
+    /// Writes a private file of the home.
+    pub(crate) fn save(&self, name: &str, text: &str) {
+        let file = self.path().join(name);
+        let folder = file.parent().unwrap();
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).unwrap();
         fs::write(&file, text).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     }

@@ -45,6 +45,7 @@ impl<'a> Changing<'a> {
         if self.components.table().closed {
             return;
         }
+        self.notice();
         let Survey { wanted, faults, imports } = survey;
         let standing = self.standing();
         let changes = plan::plan(&standing, wanted);
@@ -86,6 +87,14 @@ impl<'a> Changing<'a> {
     pub(crate) fn revision(&self, key: &Key) -> Option<String> {
         let table = self.components.table();
         table.entries.get(key).map(|entry| entry.revision.clone())
+    }
+
+    /// Takes notice of what the accounts' tasks did by themselves since the last pass.
+    fn notice(&self) {
+        let mut table = self.components.table();
+        for (key, entry) in &mut table.entries {
+            entry.notice(key);
+        }
     }
 
     fn standing(&self) -> BTreeMap<Key, String> {

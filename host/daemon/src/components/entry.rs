@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use super::Key;
 use scv_bridge::{Clock, Health, HealthReport, RunError, RunErrorKind, SystemClock};
 use scv_plugin_api::wire::Identity;
 use scv_protocol::{Component, ComponentState};
@@ -101,6 +102,18 @@ pub(super) struct Task {
     pub(super) stop: CancellationToken,
     /// Taken by whoever waits for its end.
     pub(super) handle: Option<AbortOnDropHandle<()>>,
+    /// Since when it was connected when that was last told to the log, in Unix seconds.
+    pub(super) told_connected: Option<u64>,
+}
+
+const ENDED: &str =
+    "the supervisor of this account failed inside and starts again; the log says where";
+
+impl Task {
+    /// Whether it ended though nobody asked it to.
+    fn has_ended(&self) -> bool {
+        self.handle.as_ref().is_some_and(AbortOnDropHandle::is_finished)
+    }
 }
 
 impl Entry {
@@ -121,6 +134,27 @@ impl Entry {
                 let phase = cell.phase().clone();
                 component(&self.base, cell.health.snapshot(), phase, restarts)
             }
+        }
+    }
+
+    /// Takes notice of what its task did by itself: it must not have ended, and a new contact
+    /// is worth a line in the log.
+    pub(super) fn notice(&mut self, key: &Key) {
+        let Body::Running(task) = &mut self.body else {
+            return;
+        };
+        if task.has_ended() {
+            tracing::error!(account = %key, "the task of this account ended and is started again");
+            task.cell.down(RunError { kind: RunErrorKind::Retry, text: ENDED.into() });
+            // Made of nothing that is saved, so that it is replaced.
+            self.revision.clear();
+            return;
+        }
+        let report = task.cell.health.snapshot();
+        let since = report.since_unix_seconds.filter(|_| report.state == ComponentState::Connected);
+        if since.is_some() && since != task.told_connected {
+            tracing::info!(channel = key.channel, account = key.account, "connected");
+            task.told_connected = since;
         }
     }
 
@@ -160,7 +194,6 @@ fn component(base: &Component, report: HealthReport, phase: Phase, restarts: u64
         user_id: report.user_id,
         remote_tools: report.remote_tools,
         error: report.error,
-        hint: report.hint,
         last_success_unix_seconds: report.last_success_unix_seconds,
         signed_out: report.signed_out.then_some(true),
         since_unix_seconds: report.since_unix_seconds,
@@ -185,7 +218,6 @@ fn component(base: &Component, report: HealthReport, phase: Phase, restarts: u64
             component.since_unix_seconds = Some(since_unix_seconds);
             component.signed_out = (error.kind == RunErrorKind::SignedOut).then_some(true);
             component.error = Some(error.text);
-            component.hint = error.hint;
             component.running = Some(0);
         }
     }
@@ -207,7 +239,7 @@ mod tests {
 
     fn down(kind: RunErrorKind) -> Component {
         let cell = Cell::new();
-        cell.down(RunError { kind, text: "broken".into(), hint: Some("mend it".into()) });
+        cell.down(RunError { kind, text: "broken; mend it".into() });
         let phase = cell.phase().clone();
         shown(phase)
     }
@@ -225,8 +257,7 @@ mod tests {
     fn an_ended_run_shows_why_and_keeps_its_last_contact() {
         let waiting = down(RunErrorKind::Retry);
         assert_eq!(waiting.state, ComponentState::Backoff);
-        assert_eq!(waiting.error.as_deref(), Some("broken"));
-        assert_eq!(waiting.hint.as_deref(), Some("mend it"));
+        assert_eq!(waiting.error.as_deref(), Some("broken; mend it"));
         assert_eq!(waiting.last_success_unix_seconds, Some(5));
         let signed_out = down(RunErrorKind::SignedOut);
         assert_eq!(signed_out.state, ComponentState::Failed);

@@ -64,12 +64,14 @@ fn served_by(channel: &LoadedChannel, bare: Component) -> Component {
 
 fn run(parts: &Parts, served: Served) -> Task {
     let workspace = served.snapshot.settings.workspace.clone();
+    let ticket = parts.accounts.ticket(&served.channel.manifest.id, &served.account);
     let context = AccountContext {
         channel: served.channel.manifest,
         account: served.account,
         transport: served.channel.transport,
         dialer: Arc::clone(&parts.dialer),
         accounts: Arc::clone(&parts.accounts),
+        ticket,
         snapshot: served.snapshot,
         workspace: workspace.unwrap_or_else(|| parts.workspace.clone()),
         owner_turn_limit: parts.owner_turn_limit,
@@ -78,7 +80,7 @@ fn run(parts: &Parts, served: Served) -> Task {
     let (cell, stop) = (Cell::new(), CancellationToken::new());
     let work = supervise(context, Arc::clone(&cell), stop.clone());
     let handle = Some(AbortOnDropHandle::new(parts.tasks.spawn(work)));
-    Task { cell, stop, handle }
+    Task { cell, stop, handle, told_connected: None }
 }
 
 /// Asks the plugin whose account this is, beside everything else.

@@ -1,14 +1,14 @@
 //! Accounts as supervised components: what is saved decides what runs.
 
-mod backoff;
 mod change;
 mod entry;
 mod make;
 mod plan;
+mod serving;
 mod supervise;
 mod survey;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,17 +18,22 @@ use std::{
 };
 
 use scv_bridge::{Accounts, ChannelId, Dialer};
-use scv_plugin_host::PluginHost;
+use scv_plugin_host::{PluginHost, Refusal};
 use scv_protocol::{Component, ComponentState, DaemonStatus};
-use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::{
+    sync::{Mutex as AsyncMutex, watch},
+    task::JoinHandle,
+    time::Instant,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_WAIT_MS, RECONCILE_MS};
+use crate::limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_RETRY_MS, PLUGINS_WAIT_MS, RECONCILE_MS};
 use change::Changing;
 use entry::Entry;
-use survey::ChannelFault;
+use serving::{Serving, serving};
 
 pub(crate) use plan::Key;
+pub(crate) use survey::NO_PLUGIN;
 
 /// What components are made of.
 pub(crate) struct Parts {
@@ -62,7 +67,8 @@ pub(crate) struct Components {
 #[derive(Default)]
 struct Table {
     entries: BTreeMap<Key, Entry>,
-    faults: BTreeMap<String, ChannelFault>,
+    /// What stands in the way of whole channels.
+    faults: BTreeMap<String, String>,
     /// Channels whose old single credentials file is being imported, or could not be.
     importing: BTreeSet<ChannelId>,
     /// The daemon ends: nothing starts any more, whatever a client still asks for.
@@ -71,6 +77,8 @@ struct Table {
 
 enum Wake {
     Tick,
+    /// One of them has settled; others may hang for a while yet.
+    PluginsChanged,
     PluginsLoaded,
     Stop,
 }
@@ -88,30 +96,64 @@ impl Components {
     /// Loads the plugins and keeps components as they should be until `stop`.
     pub(crate) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let plugins = Arc::clone(&self.parts.plugins);
-        let load = !self.parts.no_plugins;
-        let mut loading = self.parts.tasks.spawn(async move {
-            if load {
-                plugins.load_all().await;
-            }
-        });
+        let mut changes = plugins.changes();
+        let mut loading = self.look();
+        let mut is_loading = true;
+        let mut look_again = Instant::now();
+        let mut is_told = false;
         let mut tick = tokio::time::interval(Duration::from_millis(RECONCILE_MS));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let complete = self.is_complete();
             let wake = tokio::select! {
-                _ = &mut loading, if !complete => Wake::PluginsLoaded,
+                _ = &mut loading, if is_loading => Wake::PluginsLoaded,
+                Ok(()) = changes.changed() => Wake::PluginsChanged,
                 _ = tick.tick() => Wake::Tick,
                 () = stop.cancelled() => Wake::Stop,
             };
             match wake {
-                Wake::Tick => {}
+                Wake::Tick if !is_loading && look_again <= Instant::now() && self.may_recover() => {
+                    loading = self.look();
+                    is_loading = true;
+                }
+                Wake::Tick | Wake::PluginsChanged => {}
                 Wake::PluginsLoaded => {
+                    is_loading = false;
+                    look_again = Instant::now() + Duration::from_millis(PLUGINS_RETRY_MS);
                     self.complete.send_replace(true);
                 }
                 Wake::Stop => return,
             }
             self.change().await.reconcile().await;
+            if !is_loading && !is_told {
+                is_told = true;
+                self.tell_serving();
+            }
         }
+    }
+
+    /// Tells the log what this daemon serves.
+    fn tell_serving(&self) {
+        let channels = self.parts.plugins.channels();
+        let Serving { plugins, accounts, next } =
+            serving(&channels, &self.status().components, self.parts.no_plugins);
+        tracing::info!(plugins, accounts, next, "serving");
+    }
+
+    /// Looks for plugins, beside everything else.
+    fn look(&self) -> JoinHandle<()> {
+        let plugins = Arc::clone(&self.parts.plugins);
+        let load = !self.parts.no_plugins;
+        self.parts.tasks.spawn(async move {
+            if load {
+                plugins.load_all().await;
+            }
+        })
+    }
+
+    /// Whether a plugin was refused for a reason that may pass, such as a full disk.
+    fn may_recover(&self) -> bool {
+        let reports = self.parts.plugins.reports();
+        reports.iter().filter_map(|report| report.refusal.as_ref()).any(Refusal::is_transient)
     }
 
     /// Waits for the component lock.
@@ -135,16 +177,8 @@ impl Components {
     /// How everything is. Does not wait.
     pub(crate) fn status(&self) -> DaemonStatus {
         let table = self.table();
-        let faults = table.faults.iter().map(|(channel, fault)| Component {
-            id: format!("{channel}:discovery-error"),
-            channel: channel.clone(),
-            account: "discovery-error".into(),
-            enabled: true,
-            state: ComponentState::Failed,
-            error: Some(fault.error.clone()),
-            hint: fault.hint.clone(),
-            ..Component::default()
-        });
+        let faults =
+            table.faults.iter().map(|(channel, error)| channel_fault(channel, error.clone()));
         let accounts = table.entries.values().map(Entry::component);
         DaemonStatus {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -171,5 +205,18 @@ impl Components {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What stands in the way of a whole channel, as status shows it.
+pub fn channel_fault(channel: &str, error: String) -> Component {
+    Component {
+        id: format!("{channel}:discovery-error"),
+        channel: channel.to_owned(),
+        account: "discovery-error".into(),
+        enabled: true,
+        state: ComponentState::Failed,
+        error: Some(error),
+        ..Component::default()
     }
 }

@@ -2,19 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use scv_bridge::{AccountContext, RunError, RunErrorKind, run_account};
+use scv_bridge::{AccountContext, Backoff, RunError, RunErrorKind, run_account};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{backoff::Backoff, entry::Cell};
+use super::entry::Cell;
+use crate::limits::HEALTHY_RUN_MS;
 
 /// What comes after a run that ended by itself.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     /// Again after a wait, or at once when poked.
     After(Duration),
-    /// Only when poked.
-    Poked,
     /// Never: only a new process helps.
     Never,
 }
@@ -22,26 +21,33 @@ enum Next {
 /// The waits of one account. Pure.
 struct Waits {
     restart: Backoff,
-    signed_out: Backoff,
+    /// For what a person must mend.
+    slow: Backoff,
 }
 
 impl Waits {
     const fn new() -> Self {
-        Self { restart: Backoff::restart(), signed_out: Backoff::signed_out() }
+        Self { restart: Backoff::retry(), slow: Backoff::slow() }
     }
 
     fn next(&mut self, kind: RunErrorKind, lasted: Duration, had_contact: bool) -> Next {
-        self.restart.after_run(lasted, had_contact);
+        // One that was in contact for a moment only may be failing in a circle.
+        if had_contact && lasted.as_millis() >= u128::from(HEALTHY_RUN_MS) {
+            self.restart.reset();
+        }
         if had_contact {
-            self.signed_out.reset();
+            self.slow.reset();
         }
         match kind {
-            RunErrorKind::Retry => Next::After(self.restart.next()),
-            RunErrorKind::SignedOut => Next::After(self.signed_out.next()),
-            RunErrorKind::Failed => Next::Poked,
+            RunErrorKind::Retry => after(&mut self.restart),
+            RunErrorKind::SignedOut | RunErrorKind::Failed => after(&mut self.slow),
             RunErrorKind::Wedged => Next::Never,
         }
     }
+}
+
+fn after(backoff: &mut Backoff) -> Next {
+    Next::After(Duration::from_millis(backoff.next_ms()))
 }
 
 /// Keeps one account running until `stop`.
@@ -80,8 +86,8 @@ async fn run(
         Ok(ended) => ended,
         Err(_) => Err(RunError {
             kind: RunErrorKind::Retry,
-            text: "the bridge of this account failed inside; the log says where".into(),
-            hint: None,
+            text: "the bridge of this account failed inside and starts again; the log says where"
+                .into(),
         }),
     }
 }
@@ -97,10 +103,6 @@ async fn wait(next: Next, cell: &Cell, stop: &CancellationToken) {
             () = cell.poke.notified() => {}
             () = stop.cancelled() => {}
         },
-        Next::Poked => tokio::select! {
-            () = cell.poke.notified() => {}
-            () = stop.cancelled() => {}
-        },
         Next::Never => stop.cancelled().await,
     }
 }
@@ -111,7 +113,7 @@ mod tests {
 
     const SHORT: Duration = Duration::from_secs(1);
 
-    fn after(seconds: u64) -> Next {
+    fn seconds(seconds: u64) -> Next {
         Next::After(Duration::from_secs(seconds))
     }
 
@@ -119,11 +121,11 @@ mod tests {
     fn each_kind_waits_in_its_own_way() {
         let mut waits = Waits::new();
         let mut next = |kind| waits.next(kind, SHORT, false);
-        assert_eq!(next(RunErrorKind::Retry), after(1));
-        assert_eq!(next(RunErrorKind::SignedOut), after(30));
-        assert_eq!(next(RunErrorKind::Retry), after(2));
-        assert_eq!(next(RunErrorKind::SignedOut), after(60));
-        assert_eq!(next(RunErrorKind::Failed), Next::Poked);
+        assert_eq!(next(RunErrorKind::Retry), seconds(1));
+        assert_eq!(next(RunErrorKind::SignedOut), seconds(30));
+        assert_eq!(next(RunErrorKind::Retry), seconds(2));
+        assert_eq!(next(RunErrorKind::SignedOut), seconds(60));
+        assert_eq!(next(RunErrorKind::Failed), seconds(120));
         assert_eq!(next(RunErrorKind::Wedged), Next::Never);
     }
 
@@ -131,6 +133,19 @@ mod tests {
     fn contact_forgets_having_been_signed_out() {
         let mut waits = Waits::new();
         waits.next(RunErrorKind::SignedOut, SHORT, false);
-        assert_eq!(waits.next(RunErrorKind::SignedOut, SHORT, true), after(30));
+        assert_eq!(waits.next(RunErrorKind::SignedOut, SHORT, true), seconds(30));
+    }
+
+    #[test]
+    fn only_a_long_run_with_contact_forgets_having_failed() {
+        let minute = Duration::from_secs(60);
+        for (lasted, contact, next) in
+            [(minute, true, 1), (minute, false, 4), (minute - Duration::from_millis(1), true, 4)]
+        {
+            let mut waits = Waits::new();
+            waits.next(RunErrorKind::Retry, SHORT, false);
+            waits.next(RunErrorKind::Retry, SHORT, false);
+            assert_eq!(waits.next(RunErrorKind::Retry, lasted, contact), seconds(next));
+        }
     }
 }

@@ -8,6 +8,9 @@ use scv_plugin_host::{Claim, LoadedChannel};
 
 use super::plan::{Key, Wanted};
 
+/// Why a channel of which only a folder is known does nothing.
+pub(crate) const NO_PLUGIN: &str = "no plugin for this channel is loaded; see `scv plugins list`";
+
 /// How an account should stand.
 pub(super) enum Mode {
     /// Signed in at a channel that is served: it runs, or rests when it is disabled.
@@ -33,20 +36,12 @@ pub(super) struct Served {
     pub(super) snapshot: Snapshot,
 }
 
-/// What stands in the way of a whole channel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ChannelFault {
-    /// One sentence what.
-    pub(super) error: String,
-    /// One sentence what to do, where the error does not say it.
-    pub(super) hint: Option<String>,
-}
-
 /// The outcome of one look.
 #[derive(Default)]
 pub(super) struct Survey {
     pub(super) wanted: BTreeMap<Key, Wanted<Mode>>,
-    pub(super) faults: BTreeMap<String, ChannelFault>,
+    /// What stands in the way of a whole channel, by its name.
+    pub(super) faults: BTreeMap<String, String>,
     /// Channels with an old single credentials file to import, and its text.
     pub(super) imports: Vec<(LoadedChannel, ChannelId, Secret<String>)>,
 }
@@ -67,12 +62,12 @@ pub(super) fn survey(
         let id = match ChannelId::new(channel.manifest.id.as_str()) {
             Ok(id) => id,
             Err(error) => {
-                survey.fault(&channel.manifest.id, error.to_string(), None);
+                survey.fault(&channel.manifest.id, error.to_string());
                 continue;
             }
         };
         if let Err(error) = survey.served_channel(accounts, &channel, &id) {
-            survey.fault(id.as_str(), error.to_string(), None);
+            survey.fault(id.as_str(), error.to_string());
         }
         known.insert(id);
     }
@@ -82,8 +77,10 @@ pub(super) fn survey(
         };
         if known.insert(id.clone()) {
             let step = claim.refusal.step;
-            let error = format!("the plugin of this channel was refused at the step `{step}`");
-            survey.unserved_channel(accounts, &id, error, "see `scv plugins list`");
+            let error = format!(
+                "the plugin of this channel was refused at the step `{step}`; see `scv plugins list`"
+            );
+            survey.unserved_channel(accounts, &id, error);
         }
     }
     if complete {
@@ -93,12 +90,8 @@ pub(super) fn survey(
 }
 
 impl Survey {
-    fn fault(&mut self, channel: &str, error: String, hint: Option<&str>) {
-        let fault = ChannelFault {
-            error: error.replace("<channel>", channel),
-            hint: hint.map(str::to_owned),
-        };
-        self.faults.insert(channel.to_owned(), fault);
+    fn fault(&mut self, channel: &str, error: String) {
+        self.faults.insert(channel.to_owned(), error);
     }
 
     fn served_channel(
@@ -129,7 +122,7 @@ impl Survey {
                     })),
                 },
                 Err(error) if error.is_busy() => Wanted::Keep,
-                Err(error) => broken(channel, id, &error),
+                Err(error) => broken(channel, &error),
             };
             self.wanted.insert(key, wanted);
         }
@@ -140,16 +133,15 @@ impl Survey {
     fn unclaimed(&mut self, accounts: &Accounts, known: Vec<ChannelId>) {
         let unclaimed = match accounts.unclaimed(&known) {
             Ok(unclaimed) => unclaimed,
-            Err(error) => return self.fault("channels", error.to_string(), None),
+            Err(error) => return self.fault("channels", error.to_string()),
         };
         for id in unclaimed {
-            let error = "no plugin for this channel is loaded".to_owned();
-            self.unserved_channel(accounts, &id, error, "see `scv plugins list`");
+            self.unserved_channel(accounts, &id, NO_PLUGIN.to_owned());
         }
     }
 
-    fn unserved_channel(&mut self, accounts: &Accounts, id: &ChannelId, error: String, hint: &str) {
-        self.fault(id.as_str(), error, Some(hint));
+    fn unserved_channel(&mut self, accounts: &Accounts, id: &ChannelId, error: String) {
+        self.fault(id.as_str(), error);
         // A folder that cannot be listed adds nothing to the fault that is there already.
         for account in accounts.discover(id).unwrap_or_default() {
             let snapshot = accounts.snapshot(id, &account);
@@ -163,8 +155,8 @@ impl Survey {
     }
 }
 
-fn broken(channel: &LoadedChannel, id: &ChannelId, error: &AccountsError) -> Wanted<Mode> {
-    let error = error.to_string().replace("<channel>", id.as_str());
+fn broken(channel: &LoadedChannel, error: &AccountsError) -> Wanted<Mode> {
+    let error = error.to_string();
     Wanted::Be {
         revision: error.clone(),
         what: Mode::Broken { channel: Box::new(channel.clone()), error },

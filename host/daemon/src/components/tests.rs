@@ -5,7 +5,9 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use scv_agent::{Agent, AgentConfig};
 use scv_bridge::{AccountName, Home, SettingsChange, fs::RealFileSystem};
 use scv_plugin_api::wire::{Fault, Identity, Manifest};
-use scv_plugin_host::{Claim, HostOptions, LoadedChannel, Refusal, Step, fake::Fake};
+use scv_plugin_host::{
+    Claim, HostOptions, LoadedChannel, Refusal, SearchOptions, SearchPath, Step, fake::Fake,
+};
 use scv_protocol::{ClientInfo, ControlCommand, RemoteTools};
 
 use super::*;
@@ -28,23 +30,30 @@ fn manifest() -> Manifest {
     .unwrap()
 }
 
+/// Components on this home, with nothing loaded.
+pub(crate) fn components(home: &Path) -> Arc<Components> {
+    let agent = Agent::new(AgentConfig::default()).unwrap();
+    let info = ClientInfo { name: "bridge".into(), version: "0".into() };
+    let tasks = TaskTracker::new();
+    let dialer = InProcess::new(agent, info, tasks.clone(), CancellationToken::new());
+    let accounts = Accounts::new(Home::new(home), Arc::new(RealFileSystem));
+    let components = Components::new(Parts {
+        accounts: Arc::new(accounts),
+        plugins: PluginHost::new(HostOptions::default()),
+        no_plugins: true,
+        dialer: Arc::new(dialer),
+        workspace: home.to_owned(),
+        owner_turn_limit: Duration::from_secs(1800),
+        tasks,
+    });
+    components.complete.send_replace(true);
+    components
+}
+
 impl World {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let agent = Agent::new(AgentConfig::default()).unwrap();
-        let info = ClientInfo { name: "bridge".into(), version: "0".into() };
-        let tasks = TaskTracker::new();
-        let dialer = InProcess::new(agent, info, tasks.clone(), CancellationToken::new());
-        let accounts = Accounts::new(Home::new(home.path()), Arc::new(RealFileSystem));
-        let components = Components::new(Parts {
-            accounts: Arc::new(accounts),
-            plugins: PluginHost::new(HostOptions::default()),
-            no_plugins: true,
-            dialer: Arc::new(dialer),
-            workspace: home.path().to_owned(),
-            owner_turn_limit: Duration::from_secs(1800),
-            tasks,
-        });
+        let components = components(home.path());
         let pigeon = Fake::new(manifest());
         pigeon.identify(identity());
         Self { home, pigeon, components }
@@ -178,8 +187,8 @@ async fn a_signed_out_account_says_so_and_comes_back_with_new_credentials() {
     world.pass().await;
     let account = world.until_state("pigeon:default", ComponentState::Failed).await;
     assert_eq!(account.signed_out, Some(true));
-    let told = format!("{:?}{:?}", account.error, account.hint);
-    assert!(told.contains("scv channels login pigeon"), "{told}");
+    let told = "signed out; run `scv channels login pigeon`";
+    assert_eq!((account.error.as_deref(), account.hint), (Some(told), None));
 
     world.sign_in("default", r#"{"ring":2}"#);
     world.pass().await;
@@ -224,17 +233,19 @@ async fn one_accounts_damage_stays_its_own() {
 }
 
 #[tokio::test]
-async fn the_same_bot_twice_fails_the_second_and_names_the_first() {
+async fn of_two_with_the_same_bot_the_first_runs_and_then_the_other() {
     let world = World::new();
+    world.sign_in("second", r#"{"ring":1}"#);
     world.sign_in("first", r#"{"ring":1}"#);
     world.pass().await;
     world.until_state("pigeon:first", ComponentState::Connected).await;
-    world.sign_in("second", r#"{"ring":1}"#);
-    world.pass().await;
     let second = world.until_state("pigeon:second", ComponentState::Failed).await;
-    assert!(second.error.unwrap().contains("first"));
-    let first = world.component("pigeon:first").unwrap();
-    assert_eq!(first.state, ComponentState::Connected);
+    assert!(second.error.unwrap().contains("same bot as account first"));
+
+    let file = world.home.path().join("channels/pigeon/accounts/first.json");
+    fs::remove_file(file).unwrap();
+    world.pass().await;
+    world.until_state("pigeon:second", ComponentState::Connected).await;
     world.components.shutdown().await;
 }
 
@@ -245,15 +256,14 @@ async fn a_refused_plugin_and_a_bad_folder_are_faults_of_their_channel() {
     let claim = Claim {
         channel: "pigeon".into(),
         plugin: "pigeon".into(),
-        refusal: Refusal {
-            step: Step::Create,
-            reason: "secret reason".into(),
-            fix: "secret fix".into(),
-        },
+        refusal: Refusal::new(Step::Create, "secret reason", "secret fix"),
     };
     world.pass_with(Vec::new(), &[claim]).await;
     let fault = world.component("pigeon:discovery-error").unwrap();
-    assert!(fault.error.unwrap().contains("`create`"));
+    assert_eq!(
+        fault.error.unwrap(),
+        "the plugin of this channel was refused at the step `create`; see `scv plugins list`"
+    );
     assert_eq!(world.component("pigeon:default").unwrap().state, ComponentState::Stopped);
 
     world.sign_in("no name!", "{}");
@@ -300,4 +310,100 @@ async fn status_never_waits_for_a_change() {
     drop(changing);
     reload.await.unwrap().unwrap();
     watch.abort();
+}
+
+#[tokio::test]
+async fn a_task_that_ended_is_noticed_and_started_again() {
+    let world = World::new();
+    world.sign_in("default", "{}");
+    world.pass().await;
+    world.until_state("pigeon:default", ComponentState::Connected).await;
+    let key = Key { channel: "pigeon".into(), account: "default".into() };
+    let end = |entry: &mut Entry| {
+        let entry::Body::Running(task) = &entry.body else {
+            panic!("it runs");
+        };
+        let handle = task.handle.as_ref().unwrap();
+        handle.abort();
+        handle.is_finished()
+    };
+    while !world.components.table().entries.get_mut(&key).is_some_and(end) {
+        tokio::task::yield_now().await;
+    }
+    world.components.table().entries.get_mut(&key).unwrap().notice(&key);
+    let ended = world.component("pigeon:default").unwrap();
+    assert_eq!(ended.state, ComponentState::Backoff);
+    assert!(ended.error.unwrap().contains("starts again"));
+
+    world.pass().await;
+    world.until_state("pigeon:default", ComponentState::Connected).await;
+    assert_eq!(world.pigeon.connected().len(), 2);
+    world.components.shutdown().await;
+}
+
+/// A socket cannot be opened as a file, which is a refusal of the system like a full disk.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_may_pass_is_tried_again_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("libscv_channel_pigeon.so");
+    drop(std::os::unix::net::UnixListener::bind(&file).unwrap());
+    let cli_dirs = vec![dir.path().to_owned()];
+    let search = SearchPath::resolve(SearchOptions { cli_dirs, ..SearchOptions::default() });
+    let plugins = PluginHost::new(HostOptions {
+        search,
+        cache_dir: dir.path().join("cache"),
+        ..HostOptions::default()
+    });
+    let world = World::new();
+    let tasks = TaskTracker::new();
+    let parts = Parts {
+        plugins: Arc::clone(&plugins),
+        no_plugins: false,
+        accounts: Arc::clone(&world.components.parts.accounts),
+        dialer: Arc::clone(&world.components.parts.dialer),
+        workspace: dir.path().to_owned(),
+        owner_turn_limit: Duration::from_secs(1),
+        tasks,
+    };
+    let components = Components::new(parts);
+    let mut changes = plugins.changes();
+    let began = Instant::now();
+    let watch = tokio::spawn(Arc::clone(&components).watch(CancellationToken::new()));
+    assert!(components.until_complete().await);
+    let step = || plugins.reports()[0].refusal.as_ref().map(|refusal| refusal.step);
+    assert_eq!(step(), Some(Step::Read));
+
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "no library").unwrap();
+    private(&file, 0o600);
+    while step() == Some(Step::Read) {
+        changes.changed().await.unwrap();
+    }
+    assert_eq!(step(), Some(Step::Inspect));
+    assert!(began.elapsed() >= Duration::from_millis(PLUGINS_RETRY_MS));
+    watch.abort();
+}
+
+#[tokio::test]
+async fn what_is_served_is_told_with_what_to_do_next() {
+    let world = World::new();
+    let channels = [world.channel()];
+    let next = |channels: &[LoadedChannel], no_plugins| {
+        serving(channels, &world.components.status().components, no_plugins).next
+    };
+    assert!(next(&[], true).unwrap().contains("--no-plugins"));
+    assert!(next(&[], false).unwrap().contains("scv plugins list"));
+    assert!(next(&channels, false).unwrap().contains("scv channels login pigeon"));
+
+    world.sign_in("default", "{}");
+    world.pass().await;
+    let told = serving(&channels, &world.components.status().components, false);
+    assert_eq!(
+        (told.plugins.as_str(), told.accounts.as_str(), told.next),
+        ("pigeon 1.2.3", "pigeon:default", None)
+    );
+    world.set("default", SettingsChange { enabled: Some(false), ..SettingsChange::default() });
+    world.pass().await;
+    assert!(next(&channels, false).unwrap().contains("scv channels run"));
+    world.components.shutdown().await;
 }

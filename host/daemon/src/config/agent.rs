@@ -1,6 +1,9 @@
 //! From file values to the agent's configuration. Pure, but for the lookup of key variables.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use scv_agent::{
     AgentConfig, Secret,
@@ -45,6 +48,9 @@ pub(super) fn config(
         chosen.model = overrides.model.clone().or(chosen.model.take());
         chosen.base_url = overrides.base_url.clone().or(chosen.base_url.take());
     }
+    if let Some(chosen) = named.get(&config.active) {
+        check_key_variable(&config.active, chosen, env)?;
+    }
     for (name, provider) in named {
         let made = one_provider(&name, &provider, &env)?;
         config.providers.insert(name, made);
@@ -63,7 +69,8 @@ fn active(
             providers.contains_key(name) || [ECHO, DEFAULT_PROVIDER].contains(&name.as_str());
         return known.then(|| name.clone()).ok_or_else(|| {
             wrong(format!(
-                "provider.active names a provider that is not there; add [providers.{name}]"
+                "there is no provider '{name}'; name one of {}, or add [providers.{name}] to config.toml",
+                known_names(providers)
             ))
         });
     }
@@ -77,6 +84,12 @@ fn active(
     }
 }
 
+fn known_names(providers: &BTreeMap<String, NamedProvider>) -> String {
+    let built_in = [ECHO, DEFAULT_PROVIDER];
+    let names: BTreeSet<&str> = providers.keys().map(String::as_str).chain(built_in).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 fn one_provider(
     name: &str,
     provider: &NamedProvider,
@@ -85,11 +98,18 @@ fn one_provider(
     if provider.kind == file::ProviderKind::Echo {
         return Ok(ProviderConfig::echo());
     }
-    let model = provider.model.clone();
-    Ok(ProviderConfig {
-        model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
-        kind: ProviderKind::OpenAiCompatible(server(name, provider, env)?),
-    })
+    let server = server(name, provider, env)?;
+    let model = match &provider.model {
+        Some(model) => model.clone(),
+        None if server.base_url == OpenAiConfig::default().base_url => DEFAULT_MODEL.to_owned(),
+        // Another server would hardly know the default model.
+        None => {
+            return Err(wrong(format!(
+                "providers.{name}.model is not set; name a model that the server of its base_url knows"
+            )));
+        }
+    };
+    Ok(ProviderConfig { model, kind: ProviderKind::OpenAiCompatible(server) })
 }
 
 fn server(
@@ -139,6 +159,21 @@ fn key_variable(provider: &NamedProvider) -> &str {
     provider.api_key_env.as_deref().unwrap_or(DEFAULT_KEY_VARIABLE)
 }
 
+/// A server may need no key; but a variable that the provider which answers names must be there.
+fn check_key_variable(
+    name: &str,
+    provider: &NamedProvider,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<(), ConfigError> {
+    let variable = key_variable(provider);
+    if variable == DEFAULT_KEY_VARIABLE || provider.api_key.is_some() || env(variable).is_some() {
+        return Ok(());
+    }
+    Err(wrong(format!(
+        "providers.{name}.api_key_env names the variable {variable}, which is not set; set it, or remove api_key_env"
+    )))
+}
+
 const fn omitted(field: Omit) -> OmittedField {
     match field {
         Omit::StreamOptions => OmittedField::StreamOptions,
@@ -155,6 +190,7 @@ fn tools(file: &ConfigFile, overrides: &Overrides) -> Result<ToolsConfig, Config
         max_timeout_seconds,
         output_limit_bytes,
         max_read_bytes,
+        max_write_bytes,
     } = file.tools;
     if let Some(policy) = overrides.approval_policy.or(approval_policy) {
         tools.approval_policy = match policy {
@@ -176,6 +212,9 @@ fn tools(file: &ConfigFile, overrides: &Overrides) -> Result<ToolsConfig, Config
     }
     if let Some(bytes) = max_read_bytes {
         tools.max_read_bytes = positive("tools.max_read_bytes", bytes)?;
+    }
+    if let Some(bytes) = max_write_bytes {
+        tools.max_write_bytes = positive("tools.max_write_bytes", bytes)?;
     }
     if tools.command_timeout > tools.max_timeout {
         return Err(wrong(

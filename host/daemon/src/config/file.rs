@@ -37,6 +37,7 @@ pub(super) struct ToolsTable {
     pub(super) max_timeout_seconds: Option<u64>,
     pub(super) output_limit_bytes: Option<usize>,
     pub(super) max_read_bytes: Option<usize>,
+    pub(super) max_write_bytes: Option<usize>,
 }
 
 /// When a tool call needs a person's approval.

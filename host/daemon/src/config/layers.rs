@@ -3,10 +3,11 @@
 use std::{
     fs::OpenOptions,
     io::{self, Read},
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
+use rustix::fs::OFlags;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -48,17 +49,22 @@ pub(super) fn merge(lower: &mut Table, upper: Table) {
 
 fn load(path: &Path) -> Result<Option<(String, u32)>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
-    let file = match OpenOptions::new().read(true).open(path) {
+    // Opening a pipe that nobody writes to would wait for ever.
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(failed)?,
     };
-    let mode = file.metadata().map_err(failed)?.mode();
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("it is not a regular file")));
+    }
     let mut text = String::new();
     file.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_CONFIG_BYTES {
         return Err(failed(io::Error::other("the file is larger than 1 MiB")));
     }
-    Ok(Some((text, mode)))
+    Ok(Some((text, metadata.mode())))
 }
 
 fn at(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {

@@ -9,7 +9,7 @@ mod tests;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use scv_agent::AgentConfig;
@@ -71,7 +71,7 @@ pub enum ConfigError {
         path: PathBuf,
     },
     /// A file cannot be read.
-    #[error("the configuration file {} cannot be read: {source}", path.display())]
+    #[error("the configuration file {} cannot be read; check the file, or name another with --config", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -113,20 +113,32 @@ impl Config {
         sources: &ConfigSources,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
-        let mut merged = layers::read(&sources.home.join("config.toml"))?.unwrap_or_default();
-        if let Some(path) = &sources.file {
-            let upper = layers::read(path)?.ok_or_else(|| missing(path))?;
-            layers::merge(&mut merged, upper);
-        }
-        let file = layers::typed(merged)?;
+        let file = merged(sources)?;
         let plugins = PluginsConfig::from(&file.plugins);
         let agent = agent::config(file, &sources.overrides, env)?;
         Ok(Self { agent, plugins })
     }
 }
 
-fn missing(path: &Path) -> ConfigError {
-    ConfigError::Missing { path: path.to_owned() }
+impl PluginsConfig {
+    /// As [`Config::load`], but only what concerns plugins: for commands in an environment that
+    /// may lack the keys which the daemon has.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with file and line where there is one.
+    pub fn load(sources: &ConfigSources) -> Result<Self, ConfigError> {
+        Ok(Self::from(&merged(sources)?.plugins))
+    }
+}
+
+/// The files, one over the other.
+fn merged(sources: &ConfigSources) -> Result<file::ConfigFile, ConfigError> {
+    let mut merged = layers::read(&sources.home.join("config.toml"))?.unwrap_or_default();
+    if let Some(path) = &sources.file {
+        let missing = || ConfigError::Missing { path: path.clone() };
+        layers::merge(&mut merged, layers::read(path)?.ok_or_else(missing)?);
+    }
+    layers::typed(merged)
 }
 
 impl From<&file::PluginsTable> for PluginsConfig {

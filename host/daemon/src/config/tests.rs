@@ -153,7 +153,8 @@ fn several_providers_need_a_choice() {
     assert!(problem(two).contains("provider.active"));
     let config = Files::new(&format!("provider.active = 'b'\n{two}")).load();
     assert_eq!(config.unwrap().agent.active, "b");
-    assert!(problem("provider.active = 'c'\n").contains("[providers.c]"));
+    let unknown = problem(&format!("provider.active = 'c'\n{two}"));
+    assert!(unknown.contains("'c'; name one of a, b, echo, openai"), "{unknown}");
 }
 
 #[test]
@@ -180,4 +181,47 @@ fn plugins_are_switched_off_and_get_their_settings() {
     assert_eq!(config.plugins.dirs, [PathBuf::from("/opt/p")]);
     assert!(config.plugins.disabled.contains("pigeon"));
     assert_eq!(config.plugins.settings["owl"]["speed"], 3);
+}
+
+#[test]
+fn another_server_needs_a_model_of_its_own() {
+    let model = |files: &Files| files.load().unwrap().agent.providers["a"].model.clone();
+    let table = "[providers.a]\nbase_url = 'http://127.0.0.1:1'\n";
+    assert!(problem(table).contains("providers.a.model"));
+    assert_eq!(model(&Files::new("[providers.a]\n")), "gpt-4.1-mini");
+    let mut files = Files::new(table);
+    files.sources.overrides.model = Some("m".into());
+    assert_eq!(model(&files), "m");
+}
+
+#[test]
+fn a_key_variable_that_is_named_must_be_set_where_it_is_needed() {
+    let table = "[providers.a]\napi_key_env = 'MY_KEY'\n";
+    assert!(problem(table).contains("MY_KEY"));
+    Files::new("[providers.a]\napi_key_env = 'OPENAI_API_KEY'\n").load().unwrap();
+    let mut files = Files::new(table);
+    PluginsConfig::load(&files.sources).unwrap();
+    files.sources.overrides.provider = Some("echo".into());
+    files.load().unwrap();
+}
+
+#[test]
+fn how_much_is_read_and_written_can_be_set() {
+    let tools = Files::new("[tools]\nmax_read_bytes = 5\nmax_write_bytes = 7\n").load();
+    let tools = tools.unwrap().agent.tools;
+    assert_eq!((tools.max_read_bytes, tools.max_write_bytes), (5, 7));
+    assert!(problem("[tools]\nmax_write_bytes = 0\n").contains("tools.max_write_bytes"));
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let files = Files::new("");
+    let path = files.dir.path().join("config.toml");
+    fs::remove_file(&path).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let error = files.load().unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("regular file"), "{cause}");
+    assert!(!error.to_string().contains(&cause), "the chain is printed with its causes");
 }

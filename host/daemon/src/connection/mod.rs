@@ -1,5 +1,6 @@
 //! One client's connection: lines in, the handshake's rules, one session, frames out.
 
+mod commands;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -8,20 +9,21 @@ use std::{collections::VecDeque, io, ops::ControlFlow, sync::Arc, time::Duration
 
 use scv_agent::{Agent, Outbox, OutboxError, OutboxLimits, OutboxReader, Session, SessionOptions};
 use scv_protocol::{
-    ClientInfo, ClientMessage, ControlCommand, ErrorCode, ServerEvent, SessionStart,
+    ClientInfo, ClientMessage, ErrorCode, ServerEvent, SessionStart,
     codec::{self, Line, LineDecoder},
-    limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, MAX_CLIENT_FRAME_BYTES},
+    limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, CONTROL_TIMEOUT_MS, MAX_CLIENT_FRAME_BYTES},
 };
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf},
-    task::JoinHandle,
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf};
 use tokio_util::{
     sync::CancellationToken,
     task::{AbortOnDropHandle, TaskTracker},
 };
 
-use crate::{components::Components, limits::READ_BUFFER_BYTES};
+use crate::{
+    components::Components,
+    limits::{INITIALIZE_MS, MAX_CONNECTIONS_COUNT, READ_BUFFER_BYTES},
+};
+use commands::{Command, Commands};
 use rules::{Action, Stage};
 
 /// What every connection of a server shares.
@@ -32,6 +34,22 @@ pub(crate) struct Server {
     pub(crate) components: Option<Arc<Components>>,
     /// Everything that connections spawn, to be joined at the end.
     pub(crate) tasks: TaskTracker,
+}
+
+/// What a client is told that finds no place any more.
+pub(crate) fn no_place() -> ServerEvent {
+    let text = format!(
+        "{MAX_CONNECTIONS_COUNT} clients are connected already; end one of them and try again"
+    );
+    rules::fatal(None, ErrorCode::InternalError, text)
+}
+
+/// What a client is told that does not initialize its connection.
+fn not_initialized() -> ServerEvent {
+    let seconds = INITIALIZE_MS / 1_000;
+    let text =
+        format!("the connection was not initialized within {seconds} s; send initialize first");
+    rules::fatal(None, ErrorCode::NotInitialized, text)
 }
 
 /// The server's name and version, as `initialized` gives them.
@@ -50,14 +68,13 @@ where
         ..OutboxLimits::default()
     });
     let writer = server.tasks.spawn(write(writer, frames));
-    let mut connection = Connection {
-        server,
-        outbox,
-        stage: Stage::New,
-        session: None,
-        control: None,
-        stop: stop.child_token(),
-    };
+    let stop = stop.child_token();
+    let commands = server
+        .components
+        .clone()
+        .map(|components| Commands::begin(components, outbox.clone(), stop.clone(), &server.tasks));
+    let mut connection =
+        Connection { server, outbox, stage: Stage::New, session: None, commands, stop };
     let mut writer = AbortOnDropHandle::new(writer);
     connection.run(reader, &mut writer).await;
     connection.finish(writer).await;
@@ -77,9 +94,8 @@ struct Connection {
     outbox: Outbox,
     stage: Stage,
     session: Option<Session>,
-    /// The one `daemon.control` under way. It goes on when the client leaves: a change that
-    /// has begun is finished.
-    control: Option<JoinHandle<()>>,
+    /// None where components are not managed.
+    commands: Option<Commands>,
     /// Ends this connection alone.
     stop: CancellationToken,
 }
@@ -88,6 +104,7 @@ struct Connection {
 enum Wake {
     Read(io::Result<usize>),
     Line(ControlFlow<()>),
+    NotInitialized,
     WriterEnded,
     Stop,
 }
@@ -101,6 +118,9 @@ impl Connection {
         let mut decoder = LineDecoder::new(MAX_CLIENT_FRAME_BYTES);
         let mut lines = VecDeque::new();
         let mut buffer = vec![0; READ_BUFFER_BYTES];
+        let mut has_ended = false;
+        let patience = tokio::time::sleep(Duration::from_millis(INITIALIZE_MS));
+        tokio::pin!(patience);
         let stop = self.stop.clone();
         loop {
             let wake = match lines.pop_front() {
@@ -108,28 +128,49 @@ impl Connection {
                     flow = self.line(line) => Wake::Line(flow),
                     () = stop.cancelled() => Wake::Stop,
                 },
+                None if has_ended => return,
                 None => tokio::select! {
                     read = reader.read(&mut buffer) => Wake::Read(read),
+                    () = &mut patience, if self.stage == Stage::New => Wake::NotInitialized,
                     _ = &mut *writer => Wake::WriterEnded,
                     () = stop.cancelled() => Wake::Stop,
                 },
             };
             match wake {
                 Wake::Line(ControlFlow::Continue(())) => {}
-                Wake::Read(Ok(count)) if count > 0 => {
+                Wake::Read(Ok(0)) => {
+                    has_ended = true;
+                    decoder.end(|line| lines.push_back(line));
+                }
+                Wake::Read(Ok(count)) => {
                     decoder.push(&buffer[..count], |line| lines.push_back(line));
                 }
-                Wake::Read(_) | Wake::Line(_) | Wake::WriterEnded | Wake::Stop => return,
+                Wake::NotInitialized => {
+                    let _ = self.answer(not_initialized()).await;
+                    return;
+                }
+                Wake::Read(Err(_)) | Wake::Line(_) | Wake::WriterEnded | Wake::Stop => return,
             }
         }
     }
 
-    /// Ends the session and lets the writer finish, both within their grace.
+    /// Ends the session, answers the commands of a client that has only stopped writing, and
+    /// lets the writer finish, all within their grace.
     async fn finish(self, mut writer: AbortOnDropHandle<io::Result<()>>) {
         if let Some(session) = self.session {
             session.close().await;
         }
+        if let Some(commands) = self.commands {
+            let limit = Duration::from_millis(CONTROL_TIMEOUT_MS);
+            tokio::select! {
+                _ = tokio::time::timeout(limit, commands.finish()) => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
         self.outbox.close();
+        if writer.is_finished() {
+            return;
+        }
         let grace = Duration::from_millis(CLEANUP_GRACE_MS);
         if tokio::time::timeout(grace, &mut writer).await.is_err() {
             writer.abort();
@@ -144,14 +185,11 @@ impl Connection {
         if line.is_empty() {
             return ControlFlow::Continue(());
         }
-        match ClientMessage::decode(&line) {
-            Ok(message) => self.act(self.stage.action(message)).await,
-            Err(error) => {
-                let message = error.message;
-                let event = ServerEvent::error(error.request_id, error.code, message);
-                self.answer(event).await
-            }
-        }
+        let action = match ClientMessage::decode(&line) {
+            Ok(message) => self.stage.action(message),
+            Err(error) => self.stage.fault(error),
+        };
+        self.act(action).await
     }
 
     async fn act(&mut self, action: Action) -> ControlFlow<()> {
@@ -170,40 +208,25 @@ impl Connection {
                 };
                 self.answer(event).await
             }
-            Action::Control { request_id, command, version } => {
-                self.manage(request_id, command, version).await
-            }
+            Action::Control(command) => self.manage(command).await,
             Action::Start { start, version } => self.start(start, version).await,
             Action::Submit(message) => self.submit(message).await,
         }
     }
 
-    /// Runs a command beside the session, one at a time.
-    async fn manage(
-        &mut self,
-        request_id: String,
-        command: ControlCommand,
-        version: u32,
-    ) -> ControlFlow<()> {
-        let Some(components) = self.server.components.clone() else {
-            let text = "components are managed over the daemon's socket only";
-            let event = ServerEvent::error(Some(request_id), ErrorCode::Unsupported, text);
-            return self.answer(event).await;
+    async fn manage(&self, command: Command) -> ControlFlow<()> {
+        let refusal = match &self.commands {
+            Some(commands) => commands.take(command),
+            None => Some(ServerEvent::error(
+                Some(command.request_id),
+                ErrorCode::Unsupported,
+                "components are managed over the daemon's socket only; connect there",
+            )),
         };
-        if let Some(earlier) = self.control.take() {
-            let _ = earlier.await;
+        match refusal {
+            Some(refusal) => self.answer(refusal).await,
+            None => ControlFlow::Continue(()),
         }
-        let (outbox, stop) = (self.outbox.clone(), self.stop.clone());
-        self.control = Some(self.server.tasks.spawn(async move {
-            let event = match components.control(command, version).await {
-                Ok(status) => ServerEvent::DaemonStatus { request_id, status },
-                Err(error) => ServerEvent::error(Some(request_id), error.code, error.message),
-            };
-            if send(&outbox, &event).await.is_break() {
-                stop.cancel();
-            }
-        }));
-        ControlFlow::Continue(())
     }
 
     async fn start(&mut self, start: SessionStart, version: u32) -> ControlFlow<()> {

@@ -1,8 +1,8 @@
 //! What a message means at the stage its connection has reached. Pure.
 
-use scv_protocol::{
-    ClientMessage, ControlCommand, ErrorCode, SUPPORTED_VERSIONS, ServerEvent, SessionStart,
-};
+use scv_protocol::{ClientMessage, DecodeError, ErrorCode, ServerEvent, SessionStart};
+
+use super::commands::Command;
 
 /// How far a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Action {
     /// Answer `initialized` at this version.
     Greet { request_id: String, version: u32 },
     /// Manage the daemon.
-    Control { request_id: String, command: ControlCommand, version: u32 },
+    Control(Command),
     /// Open the session.
     Start { start: SessionStart, version: u32 },
     /// Hand it to the session.
@@ -43,11 +43,9 @@ impl Stage {
     pub(super) fn action(self, message: ClientMessage) -> Action {
         match (self, message) {
             (Self::New, message) => greet(message),
-            (_, ClientMessage::Initialize { request_id, .. }) => refuse(
-                request_id,
-                ErrorCode::InvalidRequest,
-                "this connection is initialized already",
-            ),
+            (_, ClientMessage::Initialize { request_id, .. }) => {
+                refuse(request_id, ErrorCode::InvalidRequest, INITIALIZED_ALREADY)
+            }
             (_, ClientMessage::SessionAttach { request_id }) => refuse(
                 request_id,
                 ErrorCode::Unsupported,
@@ -56,7 +54,7 @@ impl Stage {
             (
                 Self::Ready { version } | Self::Session { version },
                 ClientMessage::DaemonControl { request_id, command },
-            ) => Action::Control { request_id, command, version },
+            ) => Action::Control(Command { request_id, command, version }),
             (Self::Ready { version }, ClientMessage::SessionStart(start)) => {
                 Action::Start { start, version }
             }
@@ -73,29 +71,45 @@ impl Stage {
             (Self::Session { .. }, message) => Action::Submit(message),
         }
     }
+
+    /// Decides what a line means here that is no message.
+    pub(super) fn fault(self, error: DecodeError) -> Action {
+        let DecodeError { code, request_id, message } = error;
+        match (self, code) {
+            (Self::New, ErrorCode::VersionMismatch) => {
+                Action::Close(fatal(request_id, code, message))
+            }
+            (_, ErrorCode::VersionMismatch) => Action::Answer(ServerEvent::error(
+                request_id,
+                ErrorCode::InvalidRequest,
+                INITIALIZED_ALREADY,
+            )),
+            _ => Action::Answer(ServerEvent::error(request_id, code, message)),
+        }
+    }
 }
+
+const INITIALIZED_ALREADY: &str =
+    "this connection is initialized already; open another one to initialize again";
 
 fn greet(message: ClientMessage) -> Action {
     let ClientMessage::Initialize { request_id, protocol_version, .. } = message else {
         return refuse(
             message.request_id().to_owned(),
             ErrorCode::NotInitialized,
-            "send initialize first",
+            "this connection is not initialized; send initialize first",
         );
     };
-    if SUPPORTED_VERSIONS.contains(&protocol_version) {
-        return Action::Greet { request_id, version: protocol_version };
-    }
-    let [oldest, newest] = SUPPORTED_VERSIONS;
-    Action::Close(ServerEvent::Error {
-        request_id: Some(request_id),
-        code: ErrorCode::VersionMismatch,
-        message: format!(
-            "this server speaks protocol versions {oldest} and {newest}, not {protocol_version}; update the older side"
-        ),
-        fatal: true,
-        entry: None,
-    })
+    Action::Greet { request_id, version: protocol_version }
+}
+
+/// An error after which the connection closes.
+pub(super) fn fatal(
+    request_id: Option<String>,
+    code: ErrorCode,
+    message: impl Into<String>,
+) -> ServerEvent {
+    ServerEvent::Error { request_id, code, message: message.into(), fatal: true, entry: None }
 }
 
 fn refuse(request_id: String, code: ErrorCode, message: &str) -> Action {
@@ -113,7 +127,7 @@ mod tests {
         ClientMessage::decode(json.as_bytes()).unwrap()
     }
 
-    fn code(action: Action) -> Option<ErrorCode> {
+    fn code_of(action: Action) -> Option<ErrorCode> {
         match action {
             Action::Answer(ServerEvent::Error { code, .. })
             | Action::Close(ServerEvent::Error { code, .. }) => Some(code),
@@ -122,7 +136,7 @@ mod tests {
     }
 
     fn codes(json: &str) -> [Option<ErrorCode>; 3] {
-        STAGES.map(|stage| code(stage.action(message(json))))
+        STAGES.map(|stage| code_of(stage.action(message(json))))
     }
 
     #[test]
@@ -142,18 +156,28 @@ mod tests {
     }
 
     #[test]
-    fn only_another_version_closes() {
-        for version in [0, 1, 4, 99] {
-            let hello = ClientMessage::Initialize {
-                request_id: "1".into(),
-                protocol_version: version,
-                client: scv_protocol::ClientInfo { name: "t".into(), version: "0".into() },
-            };
-            let Action::Close(ServerEvent::Error { code, fatal, .. }) = Stage::New.action(hello)
-            else {
-                panic!("version {version} must close");
-            };
-            assert_eq!((code, fatal), (ErrorCode::VersionMismatch, true));
+    fn only_another_version_closes_and_only_before_the_greeting() {
+        let fault = |stage: Stage, code| {
+            let request_id = Some("1".to_owned());
+            stage.fault(DecodeError { code, request_id, message: "wrong".into() })
+        };
+        let Action::Close(ServerEvent::Error { code, fatal, .. }) =
+            fault(Stage::New, ErrorCode::VersionMismatch)
+        else {
+            panic!("another version must close");
+        };
+        assert_eq!((code, fatal), (ErrorCode::VersionMismatch, true));
+        for stage in STAGES {
+            for told in [ErrorCode::InvalidJson, ErrorCode::InvalidRequest] {
+                let answer = fault(stage, told);
+                assert!(matches!(answer, Action::Answer(_)), "{answer:?}");
+                assert_eq!(code_of(answer), Some(told));
+            }
+        }
+        for stage in &STAGES[1..] {
+            let answer = fault(*stage, ErrorCode::VersionMismatch);
+            assert!(matches!(answer, Action::Answer(_)), "{answer:?}");
+            assert_eq!(code_of(answer), Some(ErrorCode::InvalidRequest));
         }
     }
 }

@@ -4,9 +4,16 @@ use std::time::Duration;
 
 use scv_agent::AgentConfig;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream, Lines, WriteHalf};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, DuplexStream, Lines, WriteHalf},
+    task::JoinHandle,
+};
 
 use super::*;
+use crate::{components, limits::MAX_WAITING_COMMANDS_COUNT};
+
+/// Longer than any answer takes on a busy machine.
+const SOON: Duration = Duration::from_secs(30);
 
 /// A client without manners: it writes what it likes.
 struct Raw {
@@ -18,9 +25,13 @@ struct Raw {
 
 impl Raw {
     fn connect() -> Self {
+        Self::connect_with(None)
+    }
+
+    fn connect_with(components: Option<Arc<Components>>) -> Self {
         let server = Arc::new(Server {
             agent: Agent::new(AgentConfig::default()).unwrap(),
-            components: None,
+            components,
             tasks: TaskTracker::new(),
         });
         let (ours, theirs) = tokio::io::duplex(4096);
@@ -43,7 +54,8 @@ impl Raw {
     }
 
     async fn read(&mut self) -> Option<Value> {
-        let line = self.lines.next_line().await.unwrap()?;
+        let line = tokio::time::timeout(SOON, self.lines.next_line()).await.expect("silence");
+        let line = line.unwrap()?;
         Some(serde_json::from_str(&line).unwrap())
     }
 
@@ -101,14 +113,23 @@ async fn both_versions_are_served_and_no_other() {
     for version in [2, 3] {
         Raw::initialized(version).await;
     }
-    for version in [0, 1, 4] {
-        let mut raw = Raw::connect();
-        let answer = raw.ask(&hello(version)).await;
-        assert_eq!(answer["code"], "version_mismatch");
-        assert_eq!(answer["fatal"], true);
-        assert_eq!(raw.read().await, None, "no event follows a fatal one");
-        raw.serve.await.unwrap();
+    let client = json!({"name": "test", "version": "0"});
+    for version in [json!(0), json!(4), json!(-1), json!("3"), json!(2.5), Value::Null] {
+        for client in [&client, &Value::Null] {
+            let mut hello = hello(3);
+            hello["protocol_version"] = version.clone();
+            hello["client"] = client.clone();
+            let mut raw = Raw::connect();
+            let answer = raw.ask(&hello).await;
+            assert_eq!(answer["code"], "version_mismatch", "{hello}");
+            assert_eq!(answer["fatal"], true);
+            assert_eq!(answer["request_id"], "h");
+            assert_eq!(raw.read().await, None, "no event follows a fatal one");
+            raw.serve.await.unwrap();
+        }
     }
+    let mut raw = Raw::initialized(3).await;
+    assert_eq!(raw.refused(&hello(9)).await, "invalid_request", "too late for a mismatch");
 }
 
 #[tokio::test]
@@ -139,6 +160,76 @@ async fn an_endless_line_is_refused_before_it_ends() {
     raw.write("still the same line").await;
     let attach = json!({"type": "session.attach", "request_id": "1"});
     assert_eq!(raw.refused(&attach).await, "unsupported", "the next line counts again");
+}
+
+#[tokio::test]
+async fn the_last_line_needs_no_newline() {
+    let mut raw = Raw::initialized(3).await;
+    raw.writer.write_all(br#"{"type":"session.attach","request_id":"1"}"#).await.unwrap();
+    raw.writer.shutdown().await.unwrap();
+    assert_eq!(raw.read().await.unwrap()["code"], "unsupported");
+    assert_eq!(raw.read().await, None);
+    raw.serve.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_only_stopped_writing_gets_its_answers() {
+    let home = tempfile::tempdir().unwrap();
+    let components = components::tests::components(home.path());
+    let mut raw = Raw::connect_with(Some(Arc::clone(&components)));
+    raw.ask(&hello(3)).await;
+    let changing = components.change().await;
+    for id in ["1", "2"] {
+        let reload = json!({"type": "daemon.control", "request_id": id,
+                            "command": {"action": "reload"}});
+        raw.write(&reload.to_string()).await;
+    }
+    raw.writer.shutdown().await.unwrap();
+    // Long enough for the connection to have seen its end.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    drop(changing);
+    for id in ["1", "2"] {
+        assert_eq!(raw.read().await.expect("an answer")["request_id"], id);
+    }
+    assert_eq!(raw.read().await, None);
+    raw.serve.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_only_stopped_reading_ends_in_order() {
+    let server = Arc::new(Server {
+        agent: Agent::new(AgentConfig::default()).unwrap(),
+        components: None,
+        tasks: TaskTracker::new(),
+    });
+    let (mut client, reader) = tokio::io::duplex(4096);
+    let (gone, writer) = tokio::io::duplex(4096);
+    drop(gone);
+    let stream = tokio::io::join(reader, writer);
+    let serve = tokio::spawn(serve(server, stream, CancellationToken::new()));
+    client.write_all(b"nonsense\n").await.unwrap();
+    serve.await.expect("no panic");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_connection_is_closed_and_told_why() {
+    let began = tokio::time::Instant::now();
+    let mut silent = Raw::connect();
+    let told = silent.read().await.unwrap();
+    assert_eq!((&told["code"], &told["fatal"]), (&json!("not_initialized"), &json!(true)));
+    assert_eq!(silent.read().await, None);
+    silent.serve.await.unwrap();
+    assert_eq!(began.elapsed().as_millis(), u128::from(INITIALIZE_MS));
+
+    let mut raw = Raw::initialized(3).await;
+    tokio::time::sleep(Duration::from_millis(10 * INITIALIZE_MS)).await;
+    assert_eq!(
+        raw.refused(&hello(3)).await,
+        "invalid_request",
+        "it may be silent as long as it likes"
+    );
 }
 
 #[tokio::test]
@@ -181,6 +272,49 @@ async fn components_are_not_managed_in_process() {
     let status =
         json!({"type": "daemon.control", "request_id": "1", "command": {"action": "status"}});
     assert_eq!(raw.refused(&status).await, "unsupported");
+}
+
+/// Nothing that waits for the component lock may keep the next line from being read.
+#[tokio::test]
+async fn commands_wait_for_each_other_and_nothing_waits_for_them() {
+    let home = tempfile::tempdir().unwrap();
+    let components = components::tests::components(home.path());
+    let mut raw = Raw::connect_with(Some(Arc::clone(&components)));
+    raw.ask(&hello(3)).await;
+    let session = raw.session().await;
+    let turn = json!({"type": "turn.start", "request_id": "t", "session_id": session,
+                      "prompt": "wait 3600"});
+    let started = raw.ask(&turn).await;
+    assert_eq!(started["type"], "turn.started");
+
+    let changing = components.change().await;
+    let reload = |id: usize| {
+        json!({"type": "daemon.control", "request_id": id.to_string(),
+               "command": {"action": "reload"}})
+    };
+    // One may be under way already when the next one comes.
+    let taken = MAX_WAITING_COMMANDS_COUNT;
+    for id in 0..taken + 2 {
+        raw.write(&reload(id).to_string()).await;
+    }
+    let cancel = json!({"type": "turn.cancel", "request_id": "c", "session_id": session,
+                        "turn_id": started["turn_id"]});
+    raw.write(&cancel.to_string()).await;
+    let mut refused = 0;
+    loop {
+        let event = raw.read().await.unwrap();
+        match event["type"].as_str().unwrap() {
+            "turn.cancelled" => break,
+            "error" => refused += usize::from(event["code"] == "component_error"),
+            "daemon.status" => panic!("the component lock is held: {event}"),
+            _ => {}
+        }
+    }
+    assert!(refused > 0, "how many wait is bounded");
+    drop(changing);
+    for id in 0..taken {
+        assert_eq!(raw.read().await.unwrap()["request_id"], id.to_string(), "in their order");
+    }
 }
 
 #[tokio::test]

@@ -5,16 +5,17 @@ mod ui;
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use scv_bridge::{
-    AccountName, Accounts, AccountsError, ChannelId,
-    accounts::{Migration, retry_busy, store_login},
+    AccountArgs, AccountName, Accounts, ChannelId,
+    accounts::{retry_busy, store_login},
 };
-use scv_daemon::{import_single_file, plugin_options, prepare_home};
+use scv_daemon::{PluginsConfig, import_single_file, plugin_options, prepare_home};
 use scv_plugin_api::wire::{Identity, LoginRequest, LoginResult};
 use scv_plugin_host::{LoadedChannel, PluginHost, PluginReport, PluginState, SearchPath, scan};
 use scv_protocol::{Component, ControlCommand};
 
+use super::known::{adopt, no_channel};
 use crate::{
     args::{ChannelAndOptions, LoginArgs},
     context::Context,
@@ -26,19 +27,22 @@ use crate::{
 };
 use options::Given;
 
+const NO_CHANNEL: &str = "name a channel; `scv plugins list` shows them";
+
 pub(super) async fn run(
     context: &Context,
     args: LoginArgs,
     accounts: &Accounts,
 ) -> anyhow::Result<Exit> {
-    let ChannelAndOptions::Words(words) = args.channel;
-    let Some((name, words)) = words.split_first() else {
-        return Err(exit::usage("name a channel; `scv plugins list` shows them"));
+    let Some(ChannelAndOptions::Words(words)) = args.channel else {
+        return Err(exit::usage(NO_CHANNEL));
     };
+    let (name, words) = words.split_first().ok_or_else(|| exit::usage(NO_CHANNEL))?;
     let name = name.to_string_lossy().into_owned();
-    let search = context.search(&args.plugins, &context.config()?);
+    let config = context.plugins_config()?;
+    let search = context.search(&args.plugins, &config)?;
     prepare_home(&context.home)?;
-    let host = load(context, search, &name).await?;
+    let host = load(context, search, &config, &name).await;
     let exit = match host.find_channel(&name) {
         Some(channel) => with_channel(context, accounts, &channel, name, words).await,
         None => Err(refusal(&host.reports(), &name)),
@@ -51,19 +55,19 @@ pub(super) async fn run(
 async fn load(
     context: &Context,
     search: SearchPath,
+    config: &PluginsConfig,
     name: &str,
-) -> anyhow::Result<Arc<PluginHost>> {
-    let config = context.config()?;
+) -> Arc<PluginHost> {
     // A file of the same plugin in a later folder claims nothing and is no other plugin.
-    let (claiming, others): (Vec<_>, Vec<_>) = scan(&search)
+    let (claiming, others): (Vec<_>, Vec<_>) = scan(&search, &config.disabled)
         .into_iter()
         .partition(|plugin| plugin.channels.iter().any(|channel| channel == name));
-    let mut options = plugin_options(&context.home, search, &config.plugins);
+    let mut options = plugin_options(&context.home, search, config);
     let others = others.into_iter().map(|plugin| plugin.name);
     options.disabled.extend(others.filter(|name| claiming.iter().all(|one| one.name != *name)));
     let host = PluginHost::new(options);
     host.load_all().await;
-    Ok(host)
+    host
 }
 
 /// Why no plugin serves the channel.
@@ -77,10 +81,7 @@ fn refusal(reports: &[PluginReport], name: &str) -> anyhow::Error {
         Some(PluginReport { refusal: Some(refusal), .. }) => {
             anyhow!("the plugin of this channel cannot be used: {refusal}")
         }
-        _ => exit::usage(format!(
-            "there is no channel '{}'; `scv plugins list` shows those there are",
-            harmless(name)
-        )),
+        _ => no_channel(name),
     }
 }
 
@@ -93,22 +94,17 @@ async fn with_channel(
 ) -> anyhow::Result<Exit> {
     let given = match options::parse(&channel.manifest, &name, words) {
         Ok(given) => given,
-        Err(error) => {
-            error.print()?;
-            return Ok(if error.use_stderr() { Exit::Usage } else { Exit::Done });
-        }
+        Err(error) => return Ok(crate::shown(&error)),
     };
     let id = ChannelId::new(channel.manifest.id.as_str())?;
     adopt_legacy(accounts, channel, &id).await?;
-    accounts
-        .may_sign_in(&id, &given.account, channel.manifest.relogin)
-        .map_err(|error| named(&error, &id))?;
+    accounts.may_sign_in(&id, &given.account, channel.manifest.relogin)?;
     let mut signals = Signals::catch()?;
     let sign_in = sign_in(context, accounts, channel, name, given);
     tokio::select! {
         done = sign_in => done,
         () = signals.end() => {
-            eprintln!("cancelled; nothing was saved");
+            crate::complain("cancelled; nothing was saved");
             Ok(Exit::Cancelled)
         }
     }
@@ -129,7 +125,7 @@ async fn sign_in(
         called_as: name,
         account: given.account.to_string(),
         options: options::with_secrets(&channel.manifest, given.values).await?,
-        saved: saved.map_err(|error| named(&error, &id))?.map(|saved| saved.credentials),
+        saved: saved?.map(|saved| saved.credentials),
     };
     let ui = Arc::new(ui::Terminal::new(context.global.color));
     let result = channel.transport.login(request, ui).await;
@@ -144,7 +140,7 @@ async fn sign_in(
     let transport = &*channel.transport;
     let identity = store_login(accounts, transport, &channel.manifest, &given.account, credentials)
         .await
-        .map_err(|error| anyhow!("{}", error.to_string().replace("<channel>", id.as_str())))?;
+        .map_err(|error| anyhow!("{}", harmless(&error.to_string())))?;
     say(&harmless(&summary));
     next_steps(context, &id, &given.account, &identity).await?;
     Ok(Exit::Done)
@@ -157,10 +153,7 @@ async fn next_steps(
     account: &AccountName,
     identity: &Identity,
 ) -> anyhow::Result<()> {
-    let mut option = String::new();
-    if account.as_str() != AccountName::DEFAULT {
-        option = format!(" --account {account}");
-    }
+    let args = AccountArgs { channel: id.clone(), account: account.clone() };
     // Credentials are saved: a daemon that does not answer finds them by itself.
     match context.ask(ControlCommand::Reload).await {
         Ok(Some(status)) => {
@@ -168,10 +161,10 @@ async fn next_steps(
                 |c: &&Component| c.channel == id.as_str() && c.account == account.as_str();
             match status.components.iter().find(of_account) {
                 Some(component) if !component.enabled => say(&format!(
-                    "This account is switched off; `scv channels run {id}{option}` switches it on."
+                    "This account is switched off; `scv channels run {args}` switches it on."
                 )),
                 _ => say(&format!(
-                    "The daemon starts it now; `scv channels status {id}` shows how it is."
+                    "The daemon starts it now; `scv channels status {args}` shows how it is."
                 )),
             }
         }
@@ -179,7 +172,7 @@ async fn next_steps(
     }
     if identity.owner_id.is_some() {
         say(&format!(
-            "To let your own messages use tools: scv channels run {id}{option} --workspace PATH --remote-tools owner"
+            "To let your own messages use tools: scv channels run {args} --workspace PATH --remote-tools owner"
         ));
     } else {
         say("The platform did not name an owner, so nobody can be granted tools.");
@@ -193,29 +186,11 @@ async fn adopt_legacy(
     channel: &LoadedChannel,
     id: &ChannelId,
 ) -> anyhow::Result<()> {
-    let Some(legacy) = &channel.manifest.legacy else {
-        return Ok(());
-    };
-    let Migration { single_file, .. } = match accounts.migrate_legacy(legacy, id) {
-        Ok(migration) => migration,
-        Err(error @ AccountsError::BothHomes) => {
-            let home = accounts.home();
-            bail!(
-                "{error}: {} and {}",
-                home.legacy_dir(&legacy.home_dir).display(),
-                home.channel_dir(id).display()
-            );
-        }
-        Err(error) => return Err(named(&error, id)),
-    };
-    if let Some(text) = single_file {
+    let migration = adopt(accounts, &channel.manifest)?;
+    if let Some(text) = migration.and_then(|migration| migration.single_file) {
         import_single_file(accounts, channel, id, text).await.map_err(|problem| {
             anyhow!("credentials of an older release were not taken over: {problem}")
         })?;
     }
     Ok(())
-}
-
-fn named(error: &AccountsError, channel: &ChannelId) -> anyhow::Error {
-    anyhow!("{}", error.to_string().replace("<channel>", channel.as_str()))
 }

@@ -44,7 +44,7 @@ pub(super) async fn with_secrets(
         if option.kind != OptionKind::Secret || !values.contains_key(&option.name) {
             continue;
         }
-        eprint!("{}: ", terminal::harmless(&option.name));
+        crate::ask(&format!("{}: ", terminal::harmless(&option.name)));
         match terminal::hidden_line().await {
             Some(line) if !line.is_empty() => values.insert(option.name.clone(), line),
             _ => bail!("no {} was given", terminal::harmless(&option.name)),

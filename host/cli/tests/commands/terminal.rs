@@ -1,0 +1,117 @@
+//! The program on a terminal, and with a stderr that does not take what is written.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Write},
+    os::fd::OwnedFd,
+    process::Stdio,
+};
+
+use rustix::{
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
+    process::Signal,
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
+
+use crate::support::{Home, signal};
+
+/// What a person sees of a command, with or without colours.
+fn on_terminal(home: &Home, words: &[&str], no_color: &str, until: &str) -> String {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let screen = openpt(flags).unwrap();
+    grantpt(&screen).unwrap();
+    unlockpt(&screen).unwrap();
+    let path = ptsname(&screen, Vec::new()).unwrap();
+    let path = path.to_str().unwrap();
+    let terminal = || {
+        let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        Stdio::from(terminal)
+    };
+    let mut command = home.command(words);
+    command.env("NO_COLOR", no_color).stdin(terminal()).stdout(terminal()).stderr(terminal());
+    let mut child = command.spawn().unwrap();
+    // The terminal ends when nobody holds it any more.
+    drop(command);
+    let mut shown = Vec::new();
+    let mut screen = File::from(screen);
+    let mut chunk = [0; 1024];
+    while let Ok(count @ 1..) = screen.read(&mut chunk) {
+        shown.extend_from_slice(&chunk[..count]);
+        if !until.is_empty() && String::from_utf8_lossy(&shown).contains(until) {
+            signal(&child, Signal::TERM);
+            break;
+        }
+    }
+    let shown = String::from_utf8(shown).unwrap();
+    // Taken from the terminal until the end, so that the program can write to it.
+    let _ = io::copy(&mut screen, &mut io::sink());
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{shown}");
+    shown
+}
+
+#[test]
+fn commands_run_on_a_terminal() {
+    let home = Home::new();
+    let answer = on_terminal(&home, &["exec", "hello"], "", "");
+    assert!(answer.contains(": hello"), "{answer}");
+    for (no_color, coloured) in [("", true), ("1", false)] {
+        let log = on_terminal(&home, &["run", "--no-plugins"], no_color, "is ready");
+        assert!(log.contains("is ready"), "{log}");
+        assert_eq!(log.contains("\x1b["), coloured, "{log}");
+    }
+}
+
+#[test]
+fn tool_arguments_cannot_play_tricks_on_a_terminal() {
+    let home = Home::new();
+    let call = "call bash {\"command\":\"echo \\u202e\\u009bx\"}";
+    let done = home.scv(&["exec", "--yes", call]).with(0);
+    assert!(done.err.contains("echo \\u{202e}\\u{9b}x"), "{done:?}");
+    assert!(!done.err.contains(['\u{202e}', '\u{9b}']), "{done:?}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let home = Home::new();
+    for words in [&["plugins", "list"][..], &["--help"], &["exec", "hello"]] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done = home.command(words).stdout(full).output().unwrap();
+        let text = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{words:?}: {text}");
+        assert!(text.contains("could not be written"), "{words:?}: {text}");
+
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let done = home.command(words).stdout(writer).output().unwrap();
+        assert_eq!(String::from_utf8(done.stderr).unwrap(), "", "{words:?}: enough was read");
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let home = Home::new();
+    let (reader, gone) = io::pipe().unwrap();
+    drop(reader);
+    let (_kept, full) = full_pipe();
+    for stderr in [OwnedFd::from(gone), full] {
+        let mut command = home.command(&["run", "--no-plugins"]);
+        command.env("SCV_LOG", "trace").stderr(stderr);
+        let mut child = command.spawn().unwrap();
+        while home.scv(&["status"]).code != 0 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended");
+        }
+        home.scv(&["exec", "--daemon", "hello"]).with(0);
+        signal(&child, Signal::TERM);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+/// A pipe that takes no byte more, and its other end.
+fn full_pipe() -> (io::PipeReader, OwnedFd) {
+    let (reader, mut writer) = io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer.into())
+}
