@@ -86,7 +86,15 @@ fn tests(root: &Path, built: &Built) -> Result<Outcome> {
     command.env(TEST_BIN_DIR, built.folder());
     command.env(FIXTURE_PLUGIN, built.library("scv_channel_fixture"));
     if there(root, "nextest")? {
-        command.args(["nextest", "run", "--no-fail-fast"]);
+        command.args([
+            "nextest",
+            "run",
+            "--no-fail-fast",
+            "--status-level",
+            "slow",
+            "--test-threads",
+            "4",
+        ]);
     } else {
         command.args(["test", "--no-fail-fast", "--quiet", "--lib", "--bins", "--tests"]);
     }

@@ -46,11 +46,12 @@ pub(super) async fn idle(built: &Built) -> Result<()> {
         line.split_whitespace().nth(1)?.parse().ok()
     };
     let rss = kib("Rss:").context("the kernel tells the RSS")?;
-    let private = kib("Private_Dirty:").context("the kernel tells private memory")?;
+    // Not Private_Dirty: that counts pages of a freshly written executable, too.
+    let own = kib("Anonymous:").context("the kernel tells anonymous memory")?;
     row(
         "idle RSS, one account connected",
         &format!("{:.1} MiB", rss as f64 / 1024.0),
-        &format!("{:.1} MiB of it private and written", private as f64 / 1024.0),
+        &format!("{:.1} MiB of it no file's", own as f64 / 1024.0),
     );
     stage.daemon.terminate().await.map(drop)
 }

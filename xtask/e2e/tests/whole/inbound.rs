@@ -78,6 +78,8 @@ async fn dup_same_id_over_a_restart() -> Result<()> {
     let mut first = scene.daemon().await?;
     scene.ilink.wait_visible(OWNER, 1, SOON).await?;
     first.kill().await?;
+    // A poll that the dead daemon left behind would take the answer that is scripted next.
+    scene.ilink.wait_held(false, SOON).await?;
     let before = scene.ilink.requests(scv_simulators::ilink::Endpoint::GetUpdates).len();
     scene.ilink.push_poll(&polls[1]);
     let mut second = scene.daemon().await?;

@@ -1,10 +1,12 @@
 //! The whole of scv from outside: the built program and plugins, their sockets, signals and files.
 
 mod damage;
+mod hangs;
 mod inbound;
 mod kill_loop;
 mod plugins;
 mod sending;
 mod sign_in;
 mod socket;
+mod stderr;
 mod tools;

@@ -1,6 +1,6 @@
 //! Plugins that misbehave, and files that are none: the daemon and the other channels live on.
 
-use std::{path::Path, time::Duration};
+use std::{ffi::OsString, path::Path};
 
 use anyhow::{Context, Result};
 use scv_e2e::scene::{SOON, Scene, account, answer_to, copy_with_mode};
@@ -9,10 +9,10 @@ use scv_simulators::ilink::OWNER;
 use serde_json::{Value, json};
 use xtask::harness::{Built, Daemon, Home, Scv, until};
 
-const FIXTURE: &str = "fixture:default";
+pub(crate) const FIXTURE: &str = "fixture:default";
 
 /// A scene with the fixture's library beside the real plugin, and an account of its.
-fn with_fixture(setting: Option<&str>, credentials: &Value) -> Result<Scene> {
+pub(crate) fn with_fixture(setting: Option<&str>, credentials: &Value) -> Result<Scene> {
     let scene = Scene::signed_in()?;
     scene.home.add_plugin(&Built::get().library("scv_channel_fixture"))?;
     if let Some(fault) = setting {
@@ -24,7 +24,7 @@ fn with_fixture(setting: Option<&str>, credentials: &Value) -> Result<Scene> {
     Ok(scene)
 }
 
-fn credentials(fault: &str) -> Value {
+pub(crate) fn credentials(fault: &str) -> Value {
     json!({
         "bot_id": "b",
         "owner_id": "o",
@@ -51,8 +51,9 @@ async fn a_panic_in_each_entry_ends_nothing_else() -> Result<()> {
         assert_ne!(failed.state, ComponentState::Connected, "{place}");
         lives_on(&scene, &mut daemon, place).await.context(place)?;
     }
-    // A send that panics is tried again; the account stays connected.
-    for place in ["send", "close", "drop_session", "session_call"] {
+    // A send that panics is tried again; the account stays connected. Nobody asks a session's
+    // `call` yet: that panic is tested in host/plugins/tests/room/faults.rs.
+    for place in ["send", "close", "drop_session"] {
         let scene = with_fixture(None, &credentials(&format!("{place}:panic")))?;
         let mut daemon = scene.connected().await?;
         daemon.component(FIXTURE, SOON, |c| c.state == ComponentState::Connected).await?;
@@ -77,57 +78,23 @@ async fn a_panic_in_each_entry_ends_nothing_else() -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn login_arguments(scene: &Scene) -> Vec<OsString> {
+    let mut arguments = vec!["channels".into(), "login".into(), "--plugin-dir".into()];
+    arguments.push(scene.home.plugins().into());
+    arguments.extend(["fixture", "--account", "new"].map(OsString::from));
+    arguments
+}
+
 /// A sign-in runs in the process of the command: it fails there and says so.
 #[tokio::test]
 async fn a_panic_in_a_sign_in_is_an_error_text() -> Result<()> {
     let scene = with_fixture(Some("login:panic"), &credentials(""))?;
-    let plugins = scene.home.plugins();
-    let arguments = ["channels", "login", "--plugin-dir"].map(std::ffi::OsStr::new).into_iter();
-    let arguments = arguments.chain([
-        plugins.as_os_str(),
-        "fixture".as_ref(),
-        "--account".as_ref(),
-        "new".as_ref(),
-    ]);
-    let output = Scv::on(&scene.home).run(arguments).await?;
+    let output = Scv::on(&scene.home).run(login_arguments(&scene)).await?;
     assert_eq!(output.code, Some(1), "{}", output.stderr);
     Ok(())
 }
 
-/// A call that never returns is reported, and does not delay anybody else.
-async fn hangs(setting: Option<&str>, fault: &str, deadline: Duration) -> Result<()> {
-    let scene = with_fixture(setting, &credentials(fault))?;
-    let mut daemon = scene.connected().await?;
-    scene.ilink.push_message(OWNER, "meanwhile");
-    let answers = [answer_to("meanwhile")];
-    assert_eq!(scene.ilink.wait_visible(OWNER, 1, deadline).await?, answers);
-    let limit = deadline + SOON;
-    until("the hang is reported", limit, async || {
-        let status = daemon.control(ControlCommand::Status).await?;
-        let mut shown = status.components.iter().filter(|one| one.channel == "fixture");
-        Ok(shown.any(|one| one.error.is_some()).then_some(()))
-    })
-    .await?;
-    assert!(daemon.terminate().await?.success(), "{}", daemon.log());
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_create_that_never_returns() -> Result<()> {
-    hangs(Some("create:hang"), "", Duration::from_secs(5)).await
-}
-
-#[tokio::test]
-async fn an_inspect_that_never_returns() -> Result<()> {
-    hangs(None, "inspect:hang", Duration::from_secs(5)).await
-}
-
-#[tokio::test]
-async fn a_connect_that_never_returns() -> Result<()> {
-    hangs(None, "connect:hang", Duration::from_secs(60)).await
-}
-
-async fn plugin(daemon: &Daemon, name: &str) -> Result<PluginInfo> {
+pub(crate) async fn plugin(daemon: &Daemon, name: &str) -> Result<PluginInfo> {
     let found = until("the plugin is listed", SOON, async || {
         let status = daemon.control(ControlCommand::Plugins).await?;
         Ok(status.plugins.unwrap_or_default().into_iter().find(|plugin| plugin.name == name))

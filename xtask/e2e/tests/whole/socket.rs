@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result};
 use scv_e2e::scene::{SOON, Scene};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
     net::{
@@ -12,7 +12,7 @@ use tokio::{
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
 };
-use xtask::harness::{Daemon, Options};
+use xtask::harness::{Daemon, Options, until};
 
 /// A connection that sends what it likes.
 struct Raw {
@@ -87,11 +87,65 @@ async fn bad_lines_get_the_contract_s_errors_and_the_connection_goes_on() -> Res
 async fn another_version_is_fatal_and_nothing_follows() -> Result<()> {
     let scene = Scene::new()?;
     let _daemon = scene.daemon().await?;
+    for version in ["4", "-1", "5000000000", "\"3\"", "2.5", "null"] {
+        let hello = HELLO.replace(":3,", &format!(":{version},"));
+        let (bare, _) = hello.split_once(",\"client\"").context("a client")?;
+        for hello in [&hello, &format!("{bare}}}")] {
+            let mut raw = Raw::connect(&scene).await?;
+            // What stands behind it is not answered any more.
+            let answer = raw.ask(&format!("{hello}\n{HELLO}")).await?;
+            is_error(&answer, "version_mismatch", Some("1"));
+            assert_eq!(answer["fatal"], true);
+            assert_eq!(raw.next().await?, None, "{hello}");
+        }
+    }
+    Ok(())
+}
+
+/// Sent in one piece, so that the second command comes while the first is under way.
+#[tokio::test]
+async fn commands_of_one_connection_are_answered_in_their_order() -> Result<()> {
+    let scene = Scene::new()?;
+    let _daemon = scene.daemon().await?;
     let mut raw = Raw::connect(&scene).await?;
-    let answer = raw.ask(&HELLO.replace(":3,", ":4,")).await?;
-    is_error(&answer, "version_mismatch", Some("1"));
-    assert_eq!(answer["fatal"], true);
+    raw.hello().await?;
+    let command = |id: &str, action: &str| json!({"type": "daemon.control", "request_id": id, "command": {"action": action}});
+    let commands = [("a", "reload"), ("b", "status"), ("c", "plugins")];
+    let lines = commands.map(|(id, action)| format!("{}\n", command(id, action)));
+    raw.send(lines.concat().as_bytes()).await?;
+    for (id, _) in commands {
+        let answer = raw.next().await?.context("closed")?;
+        assert_eq!((&answer["type"], &answer["request_id"]), (&"daemon.status".into(), &id.into()));
+    }
+    is_error(&raw.ask(&command("d", "dance").to_string()).await?, "invalid_request", Some("d"));
+    Ok(())
+}
+
+/// As `printf … | nc -UN` does; the last line has no newline.
+#[tokio::test]
+async fn a_client_that_only_stops_writing_gets_its_answers() -> Result<()> {
+    let scene = Scene::new()?;
+    let _daemon = scene.daemon().await?;
+    let mut raw = Raw::connect(&scene).await?;
+    let reload = r#"{"type":"daemon.control","request_id":"2","command":{"action":"reload"}}"#;
+    raw.send(format!("{HELLO}\n{reload}").as_bytes()).await?;
+    raw.write.shutdown().await?;
+    assert_eq!(raw.next().await?.context("closed")?["type"], "initialized");
+    let answer = raw.next().await?.context("the command was not answered")?;
+    assert_eq!((&answer["type"], &answer["request_id"]), (&"daemon.status".into(), &"2".into()));
     assert_eq!(raw.next().await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_that_was_removed_comes_back() -> Result<()> {
+    let scene = Scene::new()?;
+    let mut daemon = scene.daemon().await?;
+    std::fs::remove_file(scene.home.socket())?;
+    let connected = until("the socket is back", SOON, async || Ok(daemon.client().await.ok()));
+    connected.await?;
+    assert!(daemon.terminate().await?.success());
+    assert!(!scene.home.socket().exists());
     Ok(())
 }
 
