@@ -133,11 +133,11 @@ fn check_limits(config: &AgentConfig) -> Result<(), AgentError> {
     let tools = &config.tools;
     // Tool output is printable: JSON makes two bytes of one at most.
     let problem = if MAX_PROMPT_BYTES * WORST_ESCAPE_BYTES > frame {
-        "a frame of the protocol cannot hold a prompt of 256 KiB; make it at least 2 MiB"
+        "protocol.max_server_frame_bytes cannot hold a prompt of 256 KiB; make it at least 2 MiB"
     } else if tools.output_limit_bytes > frame / 2 {
-        "tools.output_limit_bytes does not fit into a frame of the protocol; lower it"
+        "protocol.max_server_frame_bytes cannot hold tools.output_limit_bytes; lower the second"
     } else if tools.max_read_bytes > frame / 2 {
-        "tools.max_read_bytes does not fit into a frame of the protocol; lower it"
+        "protocol.max_server_frame_bytes cannot hold tools.max_read_bytes; lower the second"
     } else if tools.output_limit_bytes < 4 * NOTE_BYTES || tools.max_read_bytes < 4 * NOTE_BYTES {
         "tools.output_limit_bytes and tools.max_read_bytes must be at least 512; raise them"
     } else if config.max_steps == 0 {
