@@ -8,7 +8,11 @@ use scv_e2e::{
     faulty::{KILL, Kill, Moment, TRACE},
     scene::{SOON, Scene, answer_to},
 };
-use scv_simulators::ilink::{Endpoint, OWNER, Replay, STRANGER};
+use scv_simulators::{
+    ilink::{Endpoint, OWNER, Replay, STRANGER},
+    model::{Answer, Piece},
+};
+use serde_json::Value;
 use xtask::harness::{Built, Daemon, Options};
 
 /// What is written in the scenario, by whom.
@@ -121,6 +125,19 @@ impl Random {
     }
 }
 
+/// A model that thinks for a while, so that kills fall into turns as well.
+fn slow_answer(request: &Value) -> Answer {
+    let prompt = request["messages"].as_array().and_then(|messages| messages.last());
+    let prompt = prompt.and_then(|message| message["content"].as_str()).unwrap_or_default();
+    match Answer::text(answer_to(prompt)) {
+        Answer::Stream(mut pieces) => {
+            pieces.insert(0, Piece::Pause(Duration::from_millis(200)));
+            Answer::Stream(pieces)
+        }
+        other => other,
+    }
+}
+
 /// The real program, killed fifty times at moments that nobody chose.
 #[tokio::test]
 async fn killed_fifty_times_at_random() -> Result<()> {
@@ -129,6 +146,7 @@ async fn killed_fifty_times_at_random() -> Result<()> {
     let mut random = Random(seed);
     let scene = Scene::signed_in()?;
     scene.ilink.replay(Replay::OldCursor);
+    scene.model.otherwise(slow_answer);
     let senders: Vec<_> = (0..50).map(|round| format!("sender-{round}@im.wechat")).collect();
     for sender in &senders {
         scene.ilink.push_message(sender, sender);
