@@ -28,9 +28,22 @@ fn is_secret_name(name: &str) -> bool {
 /// Whether a variable of this name holds a credential, by what such variables are called.
 pub(super) fn is_secret_variable(name: &str) -> bool {
     const INSIDE: [&str; 5] = ["APIKEY", "PASSWORD", "SECRET", "TOKEN", "CREDENTIAL"];
-    const WORDS: [&str; 7] = ["KEY", "KEYS", "PASS", "PASSWD", "PASSPHRASE", "PWD", "COOKIE"];
+    const WORDS: [&str; 12] = [
+        "KEY",
+        "KEYS",
+        "PASS",
+        "PASSWD",
+        "PASSPHRASE",
+        "PWD",
+        "COOKIE",
+        "PAT",
+        "AUTH",
+        "SK",
+        "WEBHOOK",
+        "DSN",
+    ];
     let name = name.to_uppercase();
-    if matches!(name.as_str(), "PWD" | "OLDPWD") {
+    if matches!(name.as_str(), "PWD" | "OLDPWD" | "SSH_AUTH_SOCK") {
         return false;
     }
     INSIDE.iter().any(|part| name.contains(part))
@@ -75,6 +88,12 @@ mod tests {
         for name in [
             "OPENAI_API_KEY",
             "GITHUB_TOKEN",
+            "GITHUB_PAT",
+            "NPM_AUTH",
+            "DOCKER_AUTH_CONFIG",
+            "STRIPE_SK",
+            "SLACK_WEBHOOK_URL",
+            "SENTRY_DSN",
             "AWS_SECRET_ACCESS_KEY",
             "PGPASSWORD",
             "MYSQL_PWD",
