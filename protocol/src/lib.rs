@@ -22,7 +22,9 @@ pub use message::{
     ApprovalId, ClientInfo, ClientMessage, ControlCommand, DecodeError, QueueId, RemoteTools,
     Senders, SessionId, SessionStart, TurnId, VERSION_2_PREFIX,
 };
-pub use status::{Component, ComponentState, DaemonStatus, PluginInfo, PluginState, Refusal};
+pub use status::{
+    Component, ComponentState, DaemonStatus, HeldReply, PluginInfo, PluginState, Refusal,
+};
 
 /// The version that this release's own clients speak.
 pub const CURRENT_VERSION: u32 = 3;

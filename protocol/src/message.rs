@@ -238,6 +238,29 @@ pub enum ControlCommand {
         /// The account.
         account: String,
     },
+    /// Lists the refused replies that are kept, after dropping some of them.
+    ChannelHeld {
+        /// The channel's id or alias.
+        channel: String,
+        /// The account.
+        account: String,
+        /// With their texts.
+        #[serde(default)]
+        show: bool,
+        /// Ids of replies to give up; all of them must be there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        drop: Vec<String>,
+    },
+    /// Sends a message that answers nothing to the account's owner. Answered once the message
+    /// is stored; it goes out like a reply.
+    ChannelSend {
+        /// The channel's id or alias.
+        channel: String,
+        /// The account.
+        account: String,
+        /// 1 byte to 64 KiB.
+        text: String,
+    },
     /// Version 2's spelling of `channel_set` for the WeChat channel.
     ClawbotSet {
         /// The account.

@@ -18,6 +18,28 @@ pub struct DaemonStatus {
     /// Answers the action `plugins` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugins: Option<Vec<PluginInfo>>,
+    /// Answers the action `channel_held` only: oldest first within a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Vec<HeldReply>>,
+}
+
+/// A refused reply that is kept for the next answer in its conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldReply {
+    /// Names it in `drop`.
+    pub id: String,
+    /// Who reads it, as the platform names them.
+    pub user_id: String,
+    /// The group that it goes to; none: a direct chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// When it was refused.
+    pub held_at_unix_seconds: u64,
+    /// The text's size.
+    pub bytes: u64,
+    /// The text, when it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// One supervised account, or a fault of a channel.

@@ -65,6 +65,8 @@ impl Components {
             ControlCommand::ChannelLogout { channel, account } => {
                 self.logout(self.target(&channel, &account)?).await?;
             }
+            ControlCommand::ChannelHeld { .. } => return Err(unsupported("held replies")),
+            ControlCommand::ChannelSend { .. } => return Err(unsupported("messages of its own")),
             ControlCommand::Logs { .. } => return Err(unsupported("logs")),
             _ => return Err(unsupported("delegations")),
         }

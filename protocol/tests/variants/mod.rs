@@ -24,8 +24,8 @@ names!(MESSAGES, message, ClientMessage:
     QueueUpdate QueueMove QueueRemove SessionPause SessionClear SessionAttach
 );
 names!(ACTIONS, action, ControlCommand:
-    Status Reload ChannelSet ChannelLogout ClawbotSet ClawbotLogout Plugins Logs Delegations
-    DelegationKill
+    Status Reload ChannelSet ChannelLogout ChannelHeld ChannelSend ClawbotSet ClawbotLogout
+    Plugins Logs Delegations DelegationKill
 );
 names!(EVENTS, event, ServerEvent:
     Initialized DaemonStatus SessionStarted QueueSnapshot QueueEnqueued QueueUpdated QueueMoved

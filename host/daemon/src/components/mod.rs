@@ -185,6 +185,7 @@ impl Components {
             pid: std::process::id(),
             components: faults.chain(accounts).collect(),
             plugins: None,
+            held: None,
         }
     }
 
