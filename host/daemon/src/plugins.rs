@@ -24,6 +24,7 @@ pub fn plugin_options(home: &Path, search: SearchPath, config: &PluginsConfig) -
             ..CreateConfig::default()
         },
         settings: config.settings.clone(),
+        isolation: config.isolation.clone(),
         disabled: config.disabled.clone(),
         ..HostOptions::default()
     }
@@ -55,7 +56,7 @@ pub fn plugin_info(report: &PluginReport) -> PluginInfo {
         channels: report.channels.clone(),
         file: report.file.clone(),
         sha256: report.sha256.clone(),
-        isolation: report.isolation.clone(),
+        isolation: report.isolation.to_string(),
         state: match report.state {
             PluginState::Loaded => WireState::Loaded,
             PluginState::Ready => WireState::Ready,

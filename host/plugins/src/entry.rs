@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Claim, LoadedChannel, PluginReport, PluginState, Refusal, Step, in_process::InProcess,
-    load::NotLoaded, scan::Candidate,
+    Claim, Isolation, LoadedChannel, PluginReport, PluginState, Refusal, Step,
+    in_process::InProcess, load::NotLoaded, scan::Candidate,
 };
 
 /// A file, and the plugin that was loaded from it.
@@ -86,7 +86,7 @@ impl Entry {
             manifest: channel.clone(),
             plugin: manifest.name.clone(),
             version: manifest.version.clone(),
-            isolation: "in_process",
+            isolation: Isolation::InProcess,
             transport: loaded.clone(),
         };
         manifest.channels.iter().map(channel).collect()

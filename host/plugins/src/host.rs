@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
-    Deadlines, PluginReport, PluginState, Refusal, SearchPath, cache,
+    Deadlines, Isolation, PluginReport, PluginState, Refusal, SearchPath, cache,
     entry::Entry,
     load::{Job, load},
     scan::{Candidate, candidates},
@@ -33,6 +33,8 @@ pub struct HostOptions {
     pub create: CreateConfig,
     /// `[plugins.NAME.settings]`, by plugin name.
     pub settings: BTreeMap<String, BTreeMap<String, Value>>,
+    /// `[plugins.NAME] isolation`, by plugin name; others run where their folder says.
+    pub isolation: BTreeMap<String, Isolation>,
     /// Names of plugins that are switched off.
     pub disabled: BTreeSet<String>,
     /// How long operations may take.
@@ -48,8 +50,8 @@ pub struct LoadedChannel {
     pub plugin: String,
     /// The plugin's version.
     pub version: String,
-    /// `in_process`.
-    pub isolation: &'static str,
+    /// Where its code runs.
+    pub isolation: Isolation,
     /// How to speak to it; one for all channels of the plugin.
     pub transport: Arc<dyn ChannelTransport>,
 }

@@ -14,6 +14,7 @@ mod find;
 mod host;
 mod in_process;
 mod inspect;
+mod isolation;
 mod library;
 mod limits;
 mod load;
@@ -28,6 +29,7 @@ mod trust;
 
 pub use deadlines::Deadlines;
 pub use host::{Claim, HostOptions, LoadedChannel, PluginHost};
+pub use isolation::Isolation;
 pub use report::{PluginReport, PluginState, Refusal, Step};
 pub use scan::scan;
 pub use search::{SearchOptions, SearchPath};

@@ -4,6 +4,8 @@ use std::{fmt, path::PathBuf};
 
 use scv_plugin_api::wire::Manifest;
 
+use crate::Isolation;
+
 /// One plugin file, as `scv plugins list` shows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PluginReport {
@@ -26,8 +28,8 @@ pub struct PluginReport {
     pub file: PathBuf,
     /// Of the file's bytes, in hex; empty when it was not read.
     pub sha256: String,
-    /// `in_process`.
-    pub isolation: String,
+    /// Where its code runs, or would.
+    pub isolation: Isolation,
     /// How it is.
     pub state: PluginState,
     /// Where and why it was refused.

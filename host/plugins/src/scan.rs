@@ -36,12 +36,7 @@ pub(crate) fn candidates(search: &SearchPath, disabled: &BTreeSet<String>) -> Ve
 impl Candidate {
     fn look(found: Found, disabled: &BTreeSet<String>, claimed: &mut Claimed) -> Self {
         let mut candidate = Self {
-            report: PluginReport {
-                name: found.name,
-                file: found.file,
-                isolation: "in_process".into(),
-                ..PluginReport::default()
-            },
+            report: PluginReport { name: found.name, file: found.file, ..PluginReport::default() },
             manifest_text: String::new(),
         };
         let result = match found.refusal {

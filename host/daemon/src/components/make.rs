@@ -57,7 +57,7 @@ fn served_by(channel: &LoadedChannel, bare: Component) -> Component {
     Component {
         plugin: Some(channel.plugin.clone()),
         plugin_version: Some(channel.version.clone()),
-        isolation: Some(channel.isolation.into()),
+        isolation: Some(channel.isolation.to_string()),
         ..bare
     }
 }

@@ -65,7 +65,7 @@ impl World {
             manifest: manifest.channels[0].clone(),
             plugin: manifest.name,
             version: manifest.version,
-            isolation: "in_process",
+            isolation: scv_plugin_host::Isolation::InProcess,
             transport: Arc::new(self.pigeon.clone()),
         }
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use scv_plugin_api::wire::Secret;
+use scv_plugin_host::Isolation;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -113,6 +114,7 @@ pub(super) struct PluginsTable {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct PluginTable {
     pub(super) enabled: Option<bool>,
+    pub(super) isolation: Option<Isolation>,
     pub(super) settings: BTreeMap<String, serde_json::Value>,
 }
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use scv_agent::AgentConfig;
+use scv_plugin_host::Isolation;
 use serde_json::Value;
 
 pub use file::ApprovalPolicy;
@@ -57,6 +58,8 @@ pub struct PluginsConfig {
     pub dirs: Vec<PathBuf>,
     /// Plugins with `enabled = false`.
     pub disabled: BTreeSet<String>,
+    /// `[plugins.NAME] isolation`, where it is said.
+    pub isolation: BTreeMap<String, Isolation>,
     /// `[plugins.NAME.settings]`.
     pub settings: BTreeMap<String, BTreeMap<String, Value>>,
 }
@@ -144,10 +147,15 @@ fn merged(sources: &ConfigSources) -> Result<file::ConfigFile, ConfigError> {
 impl From<&file::PluginsTable> for PluginsConfig {
     fn from(table: &file::PluginsTable) -> Self {
         let disabled = table.by_name.iter().filter(|(_, plugin)| plugin.enabled == Some(false));
+        let isolation = table
+            .by_name
+            .iter()
+            .filter_map(|(name, plugin)| Some((name.clone(), plugin.isolation?)));
         let settings = table.by_name.iter().filter(|(_, plugin)| !plugin.settings.is_empty());
         Self {
             dirs: table.dirs.clone(),
             disabled: disabled.map(|(name, _)| name.clone()).collect(),
+            isolation: isolation.collect(),
             settings: settings
                 .map(|(name, plugin)| (name.clone(), plugin.settings.clone()))
                 .collect(),
