@@ -71,6 +71,8 @@ mod login_ui;
 pub mod plugin;
 #[cfg(feature = "plugin")]
 mod stop;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 
 #[cfg(feature = "plugin")]
 pub use channel::{BatchToken, Channel, Result, Session};

@@ -32,9 +32,12 @@ pub const fn header<C: Exported>() -> LibHeader {
 }
 
 extern "C" fn root_module<C: Exported>() -> RootModuleResult {
-    __call_root_module_loader(|| -> PluginModule_Ref {
-        PluginModule { manifest: manifest::<C>, create: create::<C> }.leak_into_prefix()
-    })
+    __call_root_module_loader(module::<C>)
+}
+
+/// What the header leads to; the conformance kit enters here.
+pub(crate) fn module<C: Exported>() -> PluginModule_Ref {
+    PluginModule { manifest: manifest::<C>, create: create::<C> }.leak_into_prefix()
 }
 
 extern "C" fn manifest<C: Exported>() -> RStr<'static> {
@@ -56,5 +59,5 @@ fn make<C: Exported>(config: &[u8], host: Host) -> Result<RawPluginBox> {
     let context = runtime.handle().enter();
     let channel = C::create(decode("create", config)?)?;
     drop(context);
-    Ok(ServedPlugin::boxed(channel, runtime, host))
+    Ok(ServedPlugin::boxed(channel, manifest, runtime, host))
 }

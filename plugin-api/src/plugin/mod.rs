@@ -17,6 +17,8 @@ mod session;
 mod tasks;
 
 pub use abi_stable::library::LibHeader;
+#[cfg(feature = "testkit")]
+pub(crate) use entry::module;
 pub use entry::{Exported, header};
 
 /// A manifest's text as the array that the exported symbol holds.

@@ -24,22 +24,29 @@ use super::{
 };
 use crate::{
     Channel, LoginUi, Result, Stop,
-    wire::{ConnectRequest, LoginReply, LoginRequest, decode, encode},
+    wire::{ConnectRequest, LoginReply, LoginRequest, Manifest, decode, encode},
 };
 
 /// One plugin, as the host owns it.
 pub(super) struct ServedPlugin<C: Channel> {
     /// Taken when the plugin is shut down.
     channel: RwLock<Option<Owned<C>>>,
+    manifest: Manifest,
     runtime: PluginRuntime,
     tasks: Tasks,
     host: Host,
 }
 
 impl<C: Channel> ServedPlugin<C> {
-    pub(super) fn boxed(channel: C, runtime: PluginRuntime, host: Host) -> RawPluginBox {
+    pub(super) fn boxed(
+        channel: C,
+        manifest: Manifest,
+        runtime: PluginRuntime,
+        host: Host,
+    ) -> RawPluginBox {
         let served = Self {
             channel: RwLock::new(Some(Owned::new(channel, runtime.handle()))),
+            manifest,
             tasks: Tasks::new(runtime.handle(), Scope::Plugin),
             runtime,
             host,
@@ -61,6 +68,7 @@ impl<C: Channel> ServedPlugin<C> {
     fn logging_in(&self, request: &[u8]) -> Result<Operation<Vec<u8>>> {
         let channel = self.channel()?;
         let request: LoginRequest = decode("login", request)?;
+        self.manifest.check_options(&request)?;
         let scope = Scope::Login(request.login_id.clone());
         let ui = self.login_ui(request.login_id.clone());
         Ok(self.tasks.start_in(scope, async move {

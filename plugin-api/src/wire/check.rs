@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+#[cfg(feature = "plugin")]
+use super::LoginRequest;
 use super::{Batch, ChannelManifest, Fault, Inbound, Manifest, decode};
 use crate::limits::{
     MAX_BATCH_MESSAGES_COUNT, MAX_CHECKPOINT_BYTES, MAX_DEDUP_KEY_BYTES, MAX_MESSAGE_ID_BYTES,
@@ -59,6 +61,23 @@ impl Manifest {
     /// Ids and aliases of all channels.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.channels.iter().flat_map(ChannelManifest::names)
+    }
+
+    /// Whether a sign-in names only options that its channel declares.
+    ///
+    /// # Errors
+    /// [`FaultKind::Config`](super::FaultKind::Config), naming the option.
+    #[cfg(feature = "plugin")]
+    pub(crate) fn check_options(&self, login: &LoginRequest) -> Result<(), Fault> {
+        let channel = self.channels.iter().find(|channel| channel.id == login.channel);
+        let known = channel.map_or(&[][..], |channel| &channel.login_options);
+        match login.options.keys().find(|name| known.iter().all(|option| option.name != **name)) {
+            None => Ok(()),
+            Some(name) => Err(Fault::config(format!(
+                "the sign-in of {} has no option '{name}'; leave it out",
+                login.channel
+            ))),
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {

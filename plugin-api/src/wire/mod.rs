@@ -60,7 +60,10 @@ pub fn decode<T: DeserializeOwned>(what: &str, bytes: &[u8]) -> Result<T, Fault>
     if line.first() != Some(&b'{') {
         return Err(Fault::protocol(format!("{what}: not a JSON object")));
     }
-    serde_json::from_slice(line).map_err(|error| {
+    // serde_json alone lets a value pass that it has no field for.
+    let line =
+        std::str::from_utf8(line).map_err(|_| Fault::protocol(format!("{what}: not UTF-8")))?;
+    serde_json::from_str(line).map_err(|error| {
         // serde_json's own text may quote the content, which may be a secret.
         let place = format!("line {} column {}", error.line(), error.column());
         Fault::protocol(format!("{what}: not of the expected shape at {place}"))

@@ -73,7 +73,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         room: "plugins/",
         knows: Only(&["scv-plugin-api[default,plugin,export]", "scv-http"]),
-        tests_know: &["scv-simulators"],
+        tests_know: &["scv-plugin-api[testkit]", "scv-simulators"],
         libraries: AllBut(&[&LOADING]),
     },
     Room {

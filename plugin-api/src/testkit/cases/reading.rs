@@ -1,0 +1,195 @@
+//! Reading: order, acknowledgement, cancellation, broken connections.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::signing_in::fault_of;
+use crate::{
+    testkit::{
+        PlatformScript,
+        limits::{DROP_AFTER_MS, DROPPED_READERS_COUNT, FLOOD_COUNT},
+        plugin::Trouble,
+        report::{Case, ensure, excluded},
+        scene::{Scene, texts},
+        session::Reading,
+    },
+    wire::{FaultKind, Inbound, Replay},
+};
+
+/// A checkpoint that cannot be read is `config`, never "from the beginning".
+pub(crate) async fn bad_checkpoint<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let Some(checkpoint) = scene.script.bad_checkpoint() else {
+        return excluded("the script has no checkpoint that is none");
+    };
+    let answer = async {
+        let session = scene.connect(Some(checkpoint)).await?;
+        session.next_batch(None).await
+    };
+    fault_of("a checkpoint that is none", answer.await, &[FaultKind::Config])
+}
+
+/// Nothing comes: an empty batch within `max_wait_ms`, again and again.
+pub(crate) async fn empty_batch<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    for _ in 0..2 {
+        let batch = reading.next().await?;
+        ensure!(batch.messages.is_empty(), "{} messages from nowhere", batch.messages.len());
+    }
+    Ok(())
+}
+
+/// Every message once, in order, with its exact id and text.
+pub(crate) async fn order<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let sent = texts(20);
+    let mut ids = scene.script.inbound(&sent[..10]).await;
+    let mut read = reading.texts(10).await?;
+    ids.extend(scene.script.inbound(&sent[10..]).await);
+    read.extend(reading.texts(10).await?);
+    same(&read, &ids, &sent)
+}
+
+/// What was not acknowledged comes again.
+pub(crate) async fn unacked_again<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    if scene.channel.replay != Replay::Platform {
+        return excluded("the manifest says replay: none");
+    }
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let before = reading.checkpoint.clone();
+    let sent = texts(3);
+    let ids = scene.script.inbound(&sent).await;
+    let first = reading.texts(1).await?;
+    ensure!(first[0].id == ids[0], "{} came first, not {}", first[0].id, ids[0]);
+    session.close().await?;
+
+    let session = scene.connect(before.clone()).await?;
+    let read = Reading::new(&session, before).texts(3).await?;
+    same(&read, &ids, &sent)
+}
+
+/// What was acknowledged does not come again from its checkpoint.
+pub(crate) async fn acked_stays_away<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let sent = texts(3);
+    let first = scene.script.inbound(&sent[..1]).await;
+    reading.texts(1).await?;
+    scene.script.inbound(&sent[1..2]).await;
+    reading.texts(1).await?;
+    let checkpoint = reading.checkpoint.clone();
+    session.close().await?;
+
+    let session = scene.connect(checkpoint.clone()).await?;
+    let mut reading = Reading::new(&session, checkpoint);
+    reading.next().await?;
+    let last = scene.script.inbound(&sent[2..]).await;
+    loop {
+        let read = reading.texts(1).await?;
+        ensure!(read.iter().all(|m| m.id != first[0]), "{} came again", first[0]);
+        if read.iter().any(|m| m.id == last[0]) {
+            return Ok(());
+        }
+    }
+}
+
+/// An ack that is not the last batch's is `protocol`.
+pub(crate) async fn wrong_ack<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let batch = session.next_batch(None).await?;
+    let wrong = format!("{}-wrong", batch.token);
+    fault_of("a wrong ack", session.next_batch(Some(&wrong)).await, &[FaultKind::Protocol])?;
+    fault_of("a late null ack", session.next_batch(None).await, &[FaultKind::Protocol])?;
+    session.next_batch(Some(&batch.token)).await?;
+    Ok(())
+}
+
+/// A host that stops waiting, at any moment, loses nothing.
+pub(crate) async fn cancel<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let sent = texts(DROPPED_READERS_COUNT);
+    let mut ids = Vec::new();
+    let mut read: Vec<Inbound> = Vec::new();
+    for (n, text) in sent.iter().enumerate() {
+        // From "before it was polled" to "while the batch is on its way".
+        let pause = Duration::from_millis(n as u64 * DROP_AFTER_MS / DROPPED_READERS_COUNT as u64);
+        let dropping = timeout(pause, session.next_batch(reading.ack.as_deref()));
+        let writing = async {
+            sleep(pause / 2).await;
+            scene.script.inbound(std::slice::from_ref(text)).await
+        };
+        let (batch, written) = tokio::join!(dropping, writing);
+        ids.extend(written);
+        if let Ok(batch) = batch {
+            let batch = batch?;
+            reading.took(&batch);
+            read.extend(batch.messages);
+        }
+    }
+    let rest = sent.len().saturating_sub(read.len());
+    read.extend(reading.texts(rest).await?);
+    same(&read, &ids, &sent)
+}
+
+/// Connections break: a fault that passes, and after the next connect all goes on.
+pub(crate) async fn cut<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let reader = async {
+        let mut quiet = 0;
+        // A channel that mends its connection by itself shows nothing.
+        while quiet < 3 {
+            match reading.next().await {
+                Ok(_) => quiet += 1,
+                Err(Trouble::Fault { fault, .. }) => return Ok(Some(fault)),
+                Err(broken) => return Err(broken),
+            }
+        }
+        Ok(None)
+    };
+    let cutting = async { scene.script.cut() };
+    let (read, was_cut) = tokio::join!(reader, cutting);
+    if !was_cut {
+        return excluded("the script cuts no connection");
+    }
+    if let Some(fault) = read? {
+        ensure!(fault.kind == FaultKind::Retry, "a cut is {:?} ({fault})", fault.kind);
+    }
+    let checkpoint = reading.checkpoint.clone();
+    session.close().await?;
+    let session = scene.connect(checkpoint.clone()).await?;
+    let mut reading = Reading::new(&session, checkpoint);
+    reading.next().await?;
+    let ids = scene.script.inbound(&texts(2)).await;
+    same(&reading.texts(2).await?, &ids, &texts(2))
+}
+
+/// A thousand messages at once keep the limits of a batch.
+pub(crate) async fn flood<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let sent = texts(FLOOD_COUNT);
+    let (ids, read) = tokio::join!(scene.script.inbound(&sent), reading.texts(FLOOD_COUNT));
+    same(&read?, &ids, &sent)
+}
+
+fn same(read: &[Inbound], ids: &[String], sent: &[String]) -> Case {
+    ensure!(read.len() == ids.len(), "{} messages came, not {}", read.len(), ids.len());
+    for (message, (id, text)) in read.iter().zip(ids.iter().zip(sent)) {
+        ensure!(message.id == *id, "message {} came where {id} was due", message.id);
+        let read = message.text.as_deref().unwrap_or_default();
+        ensure!(read == text, "message {id} came with another text");
+        ensure!(!message.sender.is_empty(), "message {id} has no sender");
+    }
+    Ok(())
+}
