@@ -185,6 +185,10 @@ pub(crate) enum ChannelsCommand {
     Stop(AccountArgs),
     /// Show accounts and how they are
     Status(ChannelStatusArgs),
+    /// List replies that the platform refused and that wait for the next answer
+    Held(ChannelHeldArgs),
+    /// Send a message to the account's owner, for scripts
+    Send(ChannelSendArgs),
     /// Sign an account out and remove what is saved of it
     Logout(AccountArgs),
 }
@@ -260,10 +264,35 @@ pub(crate) struct ChannelStatusArgs {
     /// Only accounts of this name
     #[arg(long, value_name = "NAME", value_parser = account_name)]
     pub(crate) account: Option<String>,
+    /// Show it again whenever it changes, until Ctrl+C
+    #[arg(long)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
     #[command(flatten)]
     pub(crate) plugins: PluginDirs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChannelHeldArgs {
+    #[command(flatten)]
+    pub(crate) account: AccountArgs,
+    /// Print their texts, too
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// Give a reply up, by its id, or `all`; may be given again
+    #[arg(long, value_name = "ID")]
+    pub(crate) drop: Vec<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChannelSendArgs {
+    #[command(flatten)]
+    pub(crate) account: AccountArgs,
+    /// What to say, at most 64 KiB; `-` reads stdin
+    pub(crate) text: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ mod plugins;
 mod qr;
 mod run;
 mod signals;
+mod stdin;
 mod stdout;
 mod table;
 mod terminal;

@@ -12,3 +12,7 @@ pub(crate) const GRANT_WAIT_MS: u64 = 3_000;
 pub(crate) const GRANT_STEP_MS: u64 = 100;
 /// Log lines that wait for a stderr that does not take them; more are dropped.
 pub(crate) const LOG_QUEUE_LINES_COUNT: usize = 4096;
+/// Between two looks of `channels status --watch`.
+pub(crate) const WATCH_STEP_MS: u64 = 1_000;
+/// What `channels send` takes: as much as an answer may be.
+pub(crate) const SEND_TEXT_BYTES: usize = 64 * 1024;

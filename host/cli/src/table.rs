@@ -25,12 +25,16 @@ fn push_row<const N: usize>(text: &mut String, row: &[String; N], widths: [usize
 
 /// How long ago something was, in words.
 pub(crate) fn ago(unix_seconds: u64, now_unix_seconds: u64) -> String {
-    let seconds = now_unix_seconds.saturating_sub(unix_seconds);
+    format!("{} ago", age(now_unix_seconds.saturating_sub(unix_seconds)))
+}
+
+/// A span of time in words.
+pub(crate) fn age(seconds: u64) -> String {
     match seconds {
-        0..120 => format!("{seconds} s ago"),
-        120..7_200 => format!("{} min ago", seconds / 60),
-        7_200..172_800 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 

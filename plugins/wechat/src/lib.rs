@@ -1,9 +1,9 @@
 //! The WeChat (ClawBot iLink) channel of scv.
 //!
 //! Pure parts first: `fields` reads one JSON object, `updates` and `decode` turn the answer
-//! to a poll into messages, `outcome` judges the answer to a send, `reader` decides which
-//! cursor may go out, `pace` how soon, `login`'s machine what a sign-in does next. `exchange` alone waits for
-//! the network; `channel` and `session` put them together.
+//! to a poll into messages, `outcome` judges the answer to a send with what `ledger` remembers,
+//! `reader` decides which cursor may go out, `pace` how soon, `login`'s machine what a sign-in
+//! does next. `exchange` alone waits for the network; `channel` and `session` put them together.
 
 mod blank;
 mod channel;
@@ -13,6 +13,7 @@ mod decode;
 mod dedup;
 mod exchange;
 mod fields;
+mod ledger;
 mod limits;
 mod login;
 mod origin;

@@ -51,6 +51,28 @@ pub(crate) const SEND_BODY_BYTES: usize = 64 * 1024;
 pub(crate) const RETRY_AFTER_MS: u64 = 60 * 60 * 1000;
 /// After the words "rate limited": reports speak of minutes, and of retries making it longer.
 pub(crate) const RATE_LIMIT_PAUSE_MS: u64 = 2 * 60 * 1000;
+/// The pause after the first refusal of a burst; it doubles with each one that follows.
+pub(crate) const BURST_PAUSE_MS: u64 = 20 * 1000;
+/// After so many messages within [`BURST_MS`] the next was refused (report of 2026-08).
+pub(crate) const BURST_COUNT: usize = 2;
+/// What counts as the same moment.
+pub(crate) const BURST_MS: u64 = 2_000;
+/// After so many messages within [`MINUTE_MS`] others were refused as well.
+pub(crate) const MINUTE_COUNT: usize = 6;
+/// The span of the slower burst, and how long sends are remembered.
+pub(crate) const MINUTE_MS: u64 = 60_000;
+/// How long after a pause messages keep a distance, and the longest pause for a burst.
+pub(crate) const PACED_MS: u64 = 10 * 60 * 1000;
+/// That distance.
+pub(crate) const PACED_GAP_MS: u64 = 1_500;
+/// Messages that the platform takes after one of a person's (reports of 2026-03 to 2026-07).
+pub(crate) const SENDS_BUDGET_COUNT: u32 = 10;
+/// How long after a person's last message the platform takes any.
+pub(crate) const WINDOW_MS: u64 = 24 * 60 * 60 * 1000;
+/// A text of so many characters was still taken where a longer one was not (reports of 2026).
+pub(crate) const LONG_TEXT_CHARS_COUNT: usize = 5_000;
+/// People whose last message is remembered.
+pub(crate) const CHATS_COUNT: usize = 256;
 
 /// A whole sign-in; the official client gives up then, too.
 pub(crate) const LOGIN_MS: u64 = 480_000;
@@ -75,6 +97,8 @@ const _: () = assert!(DEFAULT_HOLD_MS <= MAX_HOLD_MS);
 const _: () = assert!(MAX_HOLD_MS + HOLD_MARGIN_MS + POLL_BODY_MS <= MAX_WAIT_MS as u64);
 const _: () = assert!(FIRST_PAUSE_MS <= LONGEST_PAUSE_MS);
 const _: () = assert!(PROPER_POLL_MS + LONGEST_PAUSE_MS <= MAX_WAIT_MS as u64);
+const _: () = assert!(BURST_MS <= MINUTE_MS && PACED_GAP_MS < MINUTE_MS);
+const _: () = assert!(BURST_PAUSE_MS <= PACED_MS);
 const _: () = assert!(MAX_WAIT_MS <= boundary::MAX_WAIT_MS);
 const _: () = assert!(SEND_MS < boundary::SEND_DEADLINE_MS);
 const _: () = assert!(LOGIN_MS < boundary::LOGIN_MAX_MS);

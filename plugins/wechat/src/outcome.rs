@@ -4,7 +4,7 @@ use scv_plugin_api::wire::{Scope, SendOutcome};
 
 use crate::{
     fields::Fields,
-    limits::RATE_LIMIT_PAUSE_MS,
+    ledger::Cause,
     refusal::{Refusal, SIGNED_OUT, refusal},
     retry_after::retry_after_ms,
 };
@@ -14,9 +14,15 @@ const NOT_SENT: i64 = -2;
 
 /// Judges an answer. A 2xx need not be JSON and need not have `ret`; only a non-zero code in it
 /// is a refusal. Without a message id the message is accepted, but nothing confirms it.
-pub(crate) fn read_outcome(status: u16, retry_after: Option<&str>, body: &[u8]) -> SendOutcome {
+/// `suspect` names the likely cause of a refusal with these words of the platform.
+pub(crate) fn read_outcome(
+    status: u16,
+    retry_after: Option<&str>,
+    body: &[u8],
+    suspect: impl FnOnce(&str) -> Cause,
+) -> SendOutcome {
     match status {
-        200..=299 => read_success(body),
+        200..=299 => read_success(body, suspect),
         401 | 408 | 429 => again(status, retry_after),
         400..=499 => refused(format!("http {status}"), None),
         // A redirect is a gateway of the network, not the platform.
@@ -24,18 +30,18 @@ pub(crate) fn read_outcome(status: u16, retry_after: Option<&str>, body: &[u8]) 
     }
 }
 
-fn read_success(body: &[u8]) -> SendOutcome {
+fn read_success(body: &[u8], suspect: impl FnOnce(&str) -> Cause) -> SendOutcome {
     let text = String::from_utf8_lossy(body);
     let Some(answer) = Fields::parse(&text) else {
         return SendOutcome::Accepted { receipt: None };
     };
     match refusal(&answer) {
         None => SendOutcome::Accepted { receipt: answer.id("message_id") },
-        Some(refusal) => judge(&refusal),
+        Some(refusal) => judge(&refusal, suspect),
     }
 }
 
-fn judge(refusal: &Refusal) -> SendOutcome {
+fn judge(refusal: &Refusal, suspect: impl FnOnce(&str) -> Cause) -> SendOutcome {
     let Refusal { code, words } = refusal;
     match *code {
         SIGNED_OUT => SendOutcome::Refused {
@@ -45,27 +51,26 @@ fn judge(refusal: &Refusal) -> SendOutcome {
             pause_ms: None,
             scope: Scope::Account,
         },
-        // Attempts during the penalty make it longer, so everything of the account waits.
-        NOT_SENT if words.contains("rate limit") => SendOutcome::Refused {
-            code: code.to_string(),
-            message: Some(likely_cause(words)),
-            signed_out: false,
-            pause_ms: Some(RATE_LIMIT_PAUSE_MS),
-            scope: Scope::Account,
-        },
-        NOT_SENT => refused(code.to_string(), Some(likely_cause(words))),
+        NOT_SENT => not_sent(code.to_string(), words, suspect(words)),
         _ => refused(code.to_string(), Some(words.clone()).filter(|words| !words.is_empty())),
     }
 }
 
-/// The platform says -2 for all of these; only its words tell some of them apart.
-fn likely_cause(words: &str) -> String {
-    let cause = if words.contains("rate limit") {
-        "too many messages in a short time"
-    } else {
-        "probably too many messages since the person last wrote, or too long ago"
+fn not_sent(code: String, words: &str, cause: Cause) -> SendOutcome {
+    let message = match words {
+        "" => cause.words().to_owned(),
+        words => format!("{words}: {}", cause.words()),
     };
-    if words.is_empty() { cause.to_owned() } else { format!("{words}: {cause}") }
+    let Cause::Burst { pause_ms } = cause else {
+        return refused(code, Some(message));
+    };
+    SendOutcome::Refused {
+        code,
+        message: Some(message),
+        signed_out: false,
+        pause_ms: Some(pause_ms),
+        scope: Scope::Account,
+    }
 }
 
 fn refused(code: String, message: Option<String>) -> SendOutcome {
@@ -85,7 +90,7 @@ mod tests {
     use super::*;
 
     fn outcome(status: u16, body: &str) -> SendOutcome {
-        read_outcome(status, None, body.as_bytes())
+        read_outcome(status, None, body.as_bytes(), |_| Cause::Budget)
     }
 
     fn accepted(receipt: Option<&str>) -> SendOutcome {
@@ -120,7 +125,7 @@ mod tests {
             };
             assert!(!reason.contains("secret"));
         }
-        let hinted = read_outcome(429, Some("7"), b"");
+        let hinted = read_outcome(429, Some("7"), b"", |_| Cause::Unknown);
         assert!(
             matches!(
                 hinted,
@@ -148,12 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_pauses_the_account() {
-        let refused = outcome(200, r#"{"ret":-2,"errmsg":"rate limited"}"#);
+    fn a_burst_pauses_the_account() {
+        let suspect = |words: &str| {
+            assert_eq!(words, "rate limited");
+            Cause::Burst { pause_ms: 7 }
+        };
+        let body = br#"{"ret":-2,"errmsg":"rate limited"}"#;
+        let refused = read_outcome(200, None, body, suspect);
         assert!(
             matches!(
                 refused,
-                SendOutcome::Refused { pause_ms: Some(_), scope: Scope::Account, .. }
+                SendOutcome::Refused { pause_ms: Some(7), scope: Scope::Account, .. }
             ),
             "{refused:?}"
         );

@@ -1,5 +1,7 @@
 //! A session: polls what comes in, sends what goes out.
 
+use std::sync::{Mutex as Lock, PoisonError};
+
 use scv_http::HttpClient;
 use scv_plugin_api::{
     BatchToken, Result, Session, Stop,
@@ -10,6 +12,7 @@ use tokio::{sync::Mutex, time::Instant};
 use crate::{
     credentials::Credentials,
     exchange,
+    ledger::Ledger,
     outcome::read_outcome,
     pace::rest,
     reader::Reader,
@@ -24,6 +27,7 @@ pub struct WeChatSession {
     stop: Stop,
     /// Locked for a whole poll; the SDK never runs two at once.
     reader: Mutex<Reader>,
+    ledger: Lock<Ledger>,
 }
 
 impl WeChatSession {
@@ -35,7 +39,13 @@ impl WeChatSession {
         checkpoint: Option<String>,
         stop: Stop,
     ) -> Self {
-        Self { http, credentials, stop, reader: Mutex::new(Reader::new(checkpoint)) }
+        let (reader, ledger) = (Mutex::new(Reader::new(checkpoint)), Lock::default());
+        Self { http, credentials, stop, reader, ledger }
+    }
+
+    fn with_ledger<R>(&self, look: impl FnOnce(&mut Ledger, Instant) -> R) -> R {
+        let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        look(&mut ledger, Instant::now())
     }
 
     async fn poll(&self, reader: &Reader) -> Result<Option<Updates>> {
@@ -45,6 +55,9 @@ impl WeChatSession {
         let retry_after = response.header("retry-after");
         let updates = read_updates(response.status, retry_after, &response.body)?;
         report_odd(&updates);
+        self.with_ledger(|ledger, now| {
+            updates.messages.iter().for_each(|message| ledger.heard(message, now));
+        });
         Ok(Some(updates))
     }
 }
@@ -65,17 +78,32 @@ impl Session for WeChatSession {
     }
 
     async fn send(&self, message: Outgoing) -> Result<SendOutcome> {
+        if let Some(distance) = self.with_ledger(|ledger, now| ledger.distance(now)) {
+            let after_ms = u64::try_from(distance.as_millis()).ok();
+            return Ok(SendOutcome::Retry {
+                reason: "pace".to_owned(),
+                after_ms,
+                scope: Scope::Account,
+            });
+        }
         let request = request::send_message(&self.credentials, &message)?;
-        Ok(match exchange::send(&self.http, request).await {
-            Ok(response) => {
-                read_outcome(response.status, response.header("retry-after"), &response.body)
-            }
-            Err(error) => SendOutcome::Retry {
-                reason: exchange::told(&error),
-                after_ms: None,
-                scope: Scope::Message,
-            },
-        })
+        let response = exchange::send(&self.http, request).await;
+        Ok(self.with_ledger(|ledger, now| {
+            let outcome = match response {
+                Ok(response) => {
+                    let retry_after = response.header("retry-after");
+                    let suspect = |words: &str| ledger.suspect(&message, words, now);
+                    read_outcome(response.status, retry_after, &response.body, suspect)
+                }
+                Err(error) => SendOutcome::Retry {
+                    reason: exchange::told(&error),
+                    after_ms: None,
+                    scope: Scope::Message,
+                },
+            };
+            ledger.ended(&message, &outcome, now);
+            outcome
+        }))
     }
 }
 

@@ -4,4 +4,5 @@
 //! `cargo xtask` uses as well.
 
 pub mod faulty;
+pub mod play;
 pub mod scene;

@@ -1,7 +1,10 @@
 //! `scv channels`: accounts, through the daemon where it is needed.
 
+mod account;
+mod held;
 mod known;
 mod login;
+mod send;
 mod set;
 mod status;
 
@@ -22,6 +25,8 @@ pub(crate) async fn run(
         ChannelsCommand::Run(args) => set::run(context, args, accounts).await,
         ChannelsCommand::Stop(args) => set::stop(context, args, accounts).await,
         ChannelsCommand::Status(args) => status::run(context, args, accounts).await,
+        ChannelsCommand::Held(args) => held::run(context, args, accounts).await,
+        ChannelsCommand::Send(args) => send::run(context, args, accounts).await,
         ChannelsCommand::Logout(args) => set::logout(context, args, accounts).await,
     }
 }

@@ -111,7 +111,11 @@ pub(super) async fn logout(
 
 /// Looks whether there is such a channel, and moves what an older release kept of it, so that
 /// the daemon finds it.
-async fn prepare(context: &Context, accounts: &Accounts, args: &AccountArgs) -> anyhow::Result<()> {
+pub(super) async fn prepare(
+    context: &Context,
+    accounts: &Accounts,
+    args: &AccountArgs,
+) -> anyhow::Result<()> {
     match Known::look(context, &PluginDirs::default()) {
         Ok(known) => {
             known.check(context, accounts, &args.channel).await?;

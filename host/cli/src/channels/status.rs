@@ -1,27 +1,36 @@
 //! `scv channels status`: live health, or what is saved when no daemon runs.
 
-use scv_bridge::{AccountName, Accounts, ChannelId};
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
+
+use scv_bridge::{AccountName, Accounts, ChannelId, Clock, SystemClock};
 use scv_daemon::channel_fault;
 use scv_protocol::{Component, ComponentState, ControlCommand};
 use serde::Serialize;
 
-use super::known::Known;
+use super::{account::describe, known::Known};
 use crate::{
-    args::ChannelStatusArgs, components::print_components, context::Context, exit::Exit, say,
+    args::ChannelStatusArgs, context::Context, exit::Exit, limits::WATCH_STEP_MS, say, stdout,
+    terminal::harmless,
 };
 
 /// What `--json` prints.
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 struct Shown {
     daemon: Option<Daemon>,
     components: Vec<Component>,
 }
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 struct Daemon {
     version: String,
     pid: u32,
 }
+
+/// Clears a terminal and goes to its upper left corner.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 
 pub(super) async fn run(
     context: &Context,
@@ -32,6 +41,43 @@ pub(super) async fn run(
     if let Some(name) = &args.channel {
         known.check(context, accounts, name).await?;
     }
+    if args.watch {
+        return watch(context, &args, &known, accounts).await;
+    }
+    print(&look(context, &args, &known, accounts).await?, args.json.json)?;
+    Ok(Exit::Done)
+}
+
+/// Shows it again whenever it changes, until a signal or a reader that has seen enough. A person
+/// at a terminal sees one picture, whose ages go on.
+async fn watch(
+    context: &Context,
+    args: &ChannelStatusArgs,
+    known: &Known,
+    accounts: &Accounts,
+) -> anyhow::Result<Exit> {
+    let is_picture = !args.json.json && io::stdout().is_terminal();
+    let mut last = None;
+    loop {
+        let shown = look(context, args, known, accounts).await?;
+        if is_picture {
+            stdout::write(CLEAR.as_bytes())?;
+        }
+        if is_picture || last.as_ref() != Some(&shown) {
+            print(&shown, args.json.json)?;
+        }
+        stdout::check()?;
+        last = Some(shown);
+        tokio::time::sleep(Duration::from_millis(WATCH_STEP_MS)).await;
+    }
+}
+
+async fn look(
+    context: &Context,
+    args: &ChannelStatusArgs,
+    known: &Known,
+    accounts: &Accounts,
+) -> anyhow::Result<Shown> {
     let faults = known.adopt_all(accounts);
     let (daemon, mut components) = match context.ask(ControlCommand::Status).await? {
         Some(status) => {
@@ -49,20 +95,27 @@ pub(super) async fn run(
         let of_account = args.account.as_ref().is_none_or(|name| *name == component.account);
         of_channel && (of_account || is_fault(component))
     });
-    if args.json.json {
-        say(&serde_json::to_string(&Shown { daemon, components })?);
-        return Ok(Exit::Done);
+    Ok(Shown { daemon, components })
+}
+
+fn print(shown: &Shown, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        say(&serde_json::to_string(shown)?);
+        return Ok(());
     }
-    match daemon {
+    match &shown.daemon {
         Some(Daemon { version, pid }) => say(&format!("daemon {version} runs (pid {pid})")),
         None => say("no daemon runs, so nothing is connected; start it with `scv run`"),
     }
-    if components.is_empty() {
+    if shown.components.is_empty() {
         say("no such accounts; connect one with `scv channels login CHANNEL`");
-    } else {
-        print_components(&components);
     }
-    Ok(Exit::Done)
+    let now = SystemClock.unix_ms() / 1_000;
+    for component in &shown.components {
+        say("");
+        say(&harmless(&describe(component, now)));
+    }
+    Ok(())
 }
 
 /// What stands in the way of a channel concerns each of its accounts.

@@ -3,9 +3,9 @@
 mod screen;
 mod turn;
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use scv_daemon::{InProcess, socket_path};
 use scv_protocol::{SessionStart, client::Client, limits::MAX_PROMPT_BYTES};
 
@@ -14,6 +14,7 @@ use crate::{
     context::{Context, is_absent},
     exit::{self, Exit},
     signals::Signals,
+    stdin::read_text,
     terminal,
 };
 use turn::{Approvals, Turn};
@@ -101,23 +102,10 @@ fn prompt(argument: Option<String>) -> anyhow::Result<String> {
                 "there is no prompt; write one after `scv exec`, or pipe one in",
             ));
         }
-        _ => from_stdin()?,
+        _ => read_text("prompt", MAX_PROMPT_BYTES)?,
     };
     if prompt.trim().is_empty() {
         return Err(exit::usage("the prompt is empty"));
     }
     Ok(prompt)
-}
-
-fn from_stdin() -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    let stdin = std::io::stdin().lock();
-    stdin
-        .take(MAX_PROMPT_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .context("the prompt could not be read from stdin")?;
-    if bytes.len() > MAX_PROMPT_BYTES {
-        bail!("the prompt is longer than 256 KiB; put it into a file and name the file");
-    }
-    String::from_utf8(bytes).context("the prompt is not UTF-8 text")
 }

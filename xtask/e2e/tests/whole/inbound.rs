@@ -2,67 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use scv_e2e::scene::{SOON, Scene, account, answer_to, state_with};
+use anyhow::Result;
+use scv_e2e::{
+    play::{ID_1, ID_2, ID_3, ID_4, Right, judge, play, sorted, texts},
+    scene::{SOON, Scene, account, answer_to, state_with},
+};
 use scv_protocol::ComponentState;
 use scv_simulators::{
     cases::{Case, wechat_case},
     ilink::OWNER,
 };
 use serde_json::{Value, json};
-use xtask::harness::{Daemon, Scv};
+use xtask::harness::Scv;
 
 const FIRST_ID: u64 = 7_492_913_259_736_648_001;
-
-/// What is right for a case: the turns, and what is on disk after a clean stop.
-struct Right<'a> {
-    prompts: &'a [&'a str],
-    seen: &'a [&'a str],
-    cursor: &'a str,
-}
-
-/// Plays a case's polls to a daemon and judges the outcome.
-async fn play(id: &str, right: Right<'_>) -> Result<()> {
-    let case = wechat_case(id)?;
-    let scene = Scene::signed_in()?;
-    case.script(&scene.ilink);
-    let mut daemon = scene.daemon().await?;
-    judge(&scene, &mut daemon, case.polls().len(), right).await
-}
-
-/// Waits until `polls` batches are durable and every answer was sent, then judges.
-async fn judge(scene: &Scene, daemon: &mut Daemon, polls: usize, right: Right<'_>) -> Result<()> {
-    // The poll after a batch carries its cursor: it only comes once the batch is durable.
-    scene.ilink.wait_polls(polls + 1, SOON).await?;
-    scene.ilink.wait_sends(right.prompts.len(), SOON).await?;
-    let state = scene.stop(daemon).await?;
-    ensure!(sorted(scene.model.prompts()) == sorted(right.prompts), "{:?}", scene.model.prompts());
-    let answers: Vec<_> = right.prompts.iter().map(|prompt| answer_to(prompt)).collect();
-    let shown = scene.ilink.visible(OWNER);
-    ensure!(shown == answers, "the phone shows {shown:?}");
-    ensure!(scene.ilink.sent().len() == answers.len(), "{:?}", scene.ilink.sent());
-    ensure!(scene.ilink.violations().is_empty(), "{:?}", scene.ilink.violations());
-    ensure!(state["cursor"] == right.cursor, "{state}");
-    ensure!(state["in_flight"].is_null() && state["pending"].is_null(), "{state}");
-    ensure!(sorted(texts(&state["seen"])) == sorted(right.seen), "{state}");
-    Ok(())
-}
-
-fn sorted<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Vec<String> {
-    let mut texts: Vec<_> = texts.into_iter().map(|text| text.as_ref().to_owned()).collect();
-    texts.sort();
-    texts
-}
-
-fn texts(array: &Value) -> Vec<String> {
-    let entries = array.as_array().into_iter().flatten();
-    entries.map(|entry| entry.as_str().unwrap_or("not a text").to_owned()).collect()
-}
-
-const ID_1: &str = "7492913259736648001";
-const ID_2: &str = "7492913259736648002";
-const ID_3: &str = "7492913259736648003";
-const ID_4: &str = "7492913259736648004";
 
 #[tokio::test]
 async fn dup_same_id() -> Result<()> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use scv_e2e::scene::{SOON, Scene, answer_to};
 use scv_simulators::{
     cases::wechat_case,
-    ilink::{BOT, Endpoint, OWNER},
+    ilink::{BOT, Endpoint, Fault, OWNER},
 };
 use serde_json::Value;
 use tokio::{
@@ -107,6 +107,44 @@ async fn qr_verify() -> Result<()> {
     assert!(codes.iter().any(|code| code == "5678"), "{codes:?}");
     assert_eq!(scene.ilink.requests(Endpoint::GetBotQrcode).len(), 2, "blocked: a new code");
     assert_eq!(saved(&scene).context("credentials")?["user_id"], OWNER);
+    Ok(())
+}
+
+/// The person has a bot already: good when its credentials are here, else the phone can free it.
+#[tokio::test]
+async fn qr_bound() -> Result<()> {
+    let case = wechat_case("qr-bound")?;
+    let nobody = Scene::new()?;
+    case.script(&nobody.ilink);
+    let output = finish(login(&nobody)).await?;
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains("remove the ClawBot connection"), "{}", output.stderr);
+    assert_eq!(saved(&nobody), None);
+
+    let known = Scene::signed_in()?;
+    case.script(&known.ilink);
+    let before = saved(&known);
+    finish(login(&known)).await?.success()?;
+    assert_eq!(saved(&known), before);
+    Ok(())
+}
+
+/// Gateways that fail, and a connection that breaks, are no news: the code stays good.
+#[tokio::test]
+async fn trouble_while_waiting_is_no_news() -> Result<()> {
+    let scene = Scene::new()?;
+    for fault in [
+        Fault::Answer(502, "<html>".into()),
+        Fault::HangupBefore,
+        Fault::HangupAfter,
+        Fault::Answer(524, String::new()),
+    ] {
+        scene.ilink.fault_next(Endpoint::GetQrcodeStatus, fault);
+    }
+    scene.ilink.approve();
+    finish(login(&scene)).await?.success()?;
+    assert_eq!(scene.ilink.requests(Endpoint::GetBotQrcode).len(), 1, "the first code was kept");
+    assert_eq!(saved(&scene).context("credentials")?["bot_id"], BOT);
     Ok(())
 }
 

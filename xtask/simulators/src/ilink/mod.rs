@@ -149,11 +149,10 @@ impl Ilink {
         self.shared.lock().outbox.sent.clone()
     }
 
-    /// What this person's phone shows, in order.
+    /// What this person's phone shows in the direct chat, in order.
     pub fn visible(&self, user: &str) -> Vec<String> {
         let state = self.shared.lock();
-        let shown = state.outbox.sent.iter().filter(|sent| sent.shown && sent.to_user_id == user);
-        shown.map(|sent| sent.text.clone()).collect()
+        state.outbox.shown_to(user).map(|sent| sent.text.clone()).collect()
     }
 
     /// The cursor of the last poll; none before the first.
@@ -208,9 +207,7 @@ impl Ilink {
         count: usize,
         limit: Duration,
     ) -> anyhow::Result<Vec<String>> {
-        let shown = |state: &State| {
-            state.outbox.sent.iter().filter(|sent| sent.shown && sent.to_user_id == user).count()
-        };
+        let shown = |state: &State| state.outbox.shown_to(user).count();
         let what = format!("{count} messages on the phone of {user}");
         self.wait(limit, &what, |state| shown(state) >= count).await?;
         Ok(self.visible(user))

@@ -45,6 +45,12 @@ impl Outbox {
         (answer, faults)
     }
 
+    /// What this person sees in the direct chat.
+    pub(super) fn shown_to(&self, user: &str) -> impl Iterator<Item = &Sent> {
+        let of_user = move |sent: &&Sent| sent.to_user_id == user && sent.group_id.is_none();
+        self.sent.iter().filter(|sent| sent.shown).filter(of_user)
+    }
+
     fn receipt(&self) -> Answer {
         let id = FIRST_RECEIPT + self.sent.len() as u64;
         (200, format!(r#"{{"message_id":{id}}}"#))
@@ -73,6 +79,7 @@ fn read(message: &Value) -> Sent {
         client_id: text(&message["client_id"]),
         context_token: message["context_token"].as_str().map(str::to_owned),
         to_user_id: text(&message["to_user_id"]),
+        group_id: message["group_id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned),
         text: text(&message["item_list"][0]["text_item"]["text"]),
         accepted: false,
         shown: false,

@@ -54,6 +54,8 @@ pub struct Sent {
     pub context_token: Option<String>,
     /// The receiver.
     pub to_user_id: String,
+    /// The group that it is written in; none for a direct chat.
+    pub group_id: Option<String>,
     /// The text.
     pub text: String,
     /// The platform's answer was a success.
