@@ -6,6 +6,7 @@
 //! started again. Waits take real time as their limit and do not work under paused tokio time.
 
 pub mod cases;
+pub mod feishu;
 pub mod ilink;
 mod limits;
 pub mod model;
@@ -13,6 +14,7 @@ mod request;
 mod server;
 mod watched;
 
+pub use feishu::Feishu;
 pub use ilink::Ilink;
 pub use model::Model;
 pub use request::Request;

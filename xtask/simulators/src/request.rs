@@ -1,5 +1,7 @@
 //! A request as a simulator saw it.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::request::Parts;
 use serde_json::Value;
@@ -38,6 +40,16 @@ impl Request {
     /// A value of the query, as sent (simulators hand out nothing that needs decoding).
     pub fn query_value(&self, name: &str) -> Option<&str> {
         self.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// All values of the query, decoded.
+    pub fn query_pairs(&self) -> BTreeMap<String, String> {
+        form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+
+    /// The fields of a form, decoded.
+    pub fn form(&self) -> Vec<(String, String)> {
+        form_urlencoded::parse(&self.body).into_owned().collect()
     }
 
     /// The body as JSON; null when it is none.

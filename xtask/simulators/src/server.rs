@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
@@ -22,7 +22,7 @@ use crate::request::Request;
 /// What a handler does with a request.
 pub(crate) enum Reply {
     /// A whole answer.
-    Whole { status: u16, content_type: &'static str, retry_after: Option<String>, body: Bytes },
+    Whole { status: u16, content_type: &'static str, headers: Vec<(String, String)>, body: Bytes },
     /// A body that comes piece by piece; an error in between cuts the connection.
     Stream { content_type: &'static str, pieces: mpsc::Receiver<Result<Bytes, Cut>> },
     /// The connection is closed without an answer.
@@ -32,7 +32,7 @@ pub(crate) enum Reply {
 impl Reply {
     pub(crate) fn json(status: u16, body: impl Into<Bytes>) -> Self {
         let content_type = "application/json";
-        Self::Whole { status, content_type, retry_after: None, body: body.into() }
+        Self::Whole { status, content_type, headers: Vec::new(), body: body.into() }
     }
 }
 
@@ -63,6 +63,15 @@ impl Server {
         H: Fn(Request) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Reply> + Send + 'static,
     {
+        Self::listen(move |stream| converse(stream, handle.clone()))
+    }
+
+    /// The same, one step lower: `converse` is called for each connection.
+    pub(crate) fn listen<C, F>(converse: C) -> anyhow::Result<Self>
+    where
+        C: Fn(TcpStream) -> F + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
+    {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").context("no loopback port")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -70,7 +79,7 @@ impl Server {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let thread = std::thread::Builder::new().name("simulator".to_owned()).spawn(move || {
-            let serving = async { accept(TcpListener::from_std(listener)?, handle).await };
+            let serving = async { accept(TcpListener::from_std(listener)?, converse).await };
             // The runtime ends with this block, and with it every connection.
             runtime.block_on(stopped.run_until_cancelled(serving));
         })?;
@@ -92,15 +101,15 @@ impl Drop for Server {
     }
 }
 
-async fn accept<H, F>(listener: TcpListener, handle: H) -> std::io::Result<()>
+async fn accept<C, F>(listener: TcpListener, converse: C) -> std::io::Result<()>
 where
-    H: Fn(Request) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    C: Fn(TcpStream) -> F,
+    F: Future<Output = ()> + Send + 'static,
 {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(converse(stream, handle.clone()));
+        tokio::spawn(converse(stream));
     }
 }
 
@@ -110,13 +119,11 @@ where
     F: Future<Output = Reply> + Send + 'static,
 {
     let service = service_fn(|request: http::Request<Incoming>| {
-        let (head, body) = request.into_parts();
-        let body = Limited::new(body, limits::REQUEST_BODY_BYTES).collect();
         let handle = &handle;
         async move {
-            match body.await {
-                Ok(body) => answer(handle(Request::new(head, body.to_bytes())).await),
-                Err(_) => answer(Reply::json(413, "{}")),
+            match whole(request).await {
+                Ok(request) => answer(handle(request).await),
+                Err(refusal) => answer(refusal),
             }
         }
     });
@@ -126,27 +133,38 @@ where
         .await;
 }
 
-type Answer = http::Response<Either<Full<Bytes>, Pieces>>;
+/// A request with its body, or what to answer when there is too much of it.
+pub(crate) async fn whole(request: http::Request<Incoming>) -> Result<Request, Reply> {
+    let (head, body) = request.into_parts();
+    match Limited::new(body, limits::REQUEST_BODY_BYTES).collect().await {
+        Ok(body) => Ok(Request::new(head, body.to_bytes())),
+        Err(_) => Err(Reply::json(413, "{}")),
+    }
+}
 
-fn answer(reply: Reply) -> Result<Answer, Cut> {
-    let (status, content_type, retry_after, body) = match reply {
+/// A response of any simulator.
+pub(crate) type Answer = http::Response<Either<Full<Bytes>, Pieces>>;
+
+/// What goes on the wire for a reply; an error closes the connection.
+pub(crate) fn answer(reply: Reply) -> Result<Answer, Cut> {
+    let (status, content_type, headers, body) = match reply {
         Reply::Hangup => return Err(Cut),
-        Reply::Whole { status, content_type, retry_after, body } => {
-            (status, content_type, retry_after, Either::Left(Full::new(body)))
+        Reply::Whole { status, content_type, headers, body } => {
+            (status, content_type, headers, Either::Left(Full::new(body)))
         }
         Reply::Stream { content_type, pieces } => {
-            (200, content_type, None, Either::Right(Pieces(pieces)))
+            (200, content_type, Vec::new(), Either::Right(Pieces(pieces)))
         }
     };
     let mut builder = http::Response::builder().status(status).header(CONTENT_TYPE, content_type);
-    if let Some(seconds) = retry_after {
-        builder = builder.header(RETRY_AFTER, seconds);
+    for (name, value) in headers {
+        builder = builder.header(name, value);
     }
     builder.body(body).map_err(|_| Cut)
 }
 
 /// A body out of a channel.
-struct Pieces(mpsc::Receiver<Result<Bytes, Cut>>);
+pub(crate) struct Pieces(mpsc::Receiver<Result<Bytes, Cut>>);
 
 impl Body for Pieces {
     type Data = Bytes;

@@ -165,7 +165,10 @@ async fn serve(shared: Arc<Shared>, request: Request) -> Reply {
         Answer::Status { status, body, retry_after } => Reply::Whole {
             status,
             content_type: "application/json",
-            retry_after,
+            headers: retry_after
+                .map(|value| ("retry-after".to_owned(), value))
+                .into_iter()
+                .collect(),
             body: body.into(),
         },
         Answer::Stream(pieces) => {
