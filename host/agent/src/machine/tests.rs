@@ -1,5 +1,6 @@
 //! Random histories against the rules of the protocol, and the cases that the rules do not show.
 
+mod model;
 mod random;
 mod rules;
 
@@ -8,12 +9,16 @@ use scv_protocol::{
     Usage,
 };
 
+use serde_json::Value;
+
 use super::*;
 use crate::{
     config::{ApprovalPolicy, ToolsConfig},
+    limits::MAX_QUEUE_ENTRIES_COUNT,
     message::{AssistantMessage, Item, ToolCall},
     provider::{Failure, Response},
 };
+use model::Order;
 
 struct CountingIds(u64);
 
@@ -49,12 +54,23 @@ struct Bench {
     asked: Option<WorkId>,
     running: Option<WorkId>,
     stopped: Option<WorkId>,
+    /// The last request or call.
+    ordered: Option<WorkId>,
+    orders: Vec<Order>,
 }
 
 impl Bench {
     fn new(facts: Facts) -> Self {
         let machine = Machine::new(facts, Box::new(CountingIds(0)));
-        Self { machine, events: Vec::new(), asked: None, running: None, stopped: None }
+        Self {
+            machine,
+            events: Vec::new(),
+            asked: None,
+            running: None,
+            stopped: None,
+            ordered: None,
+            orders: Vec::new(),
+        }
     }
 
     fn step(&mut self, input: Input) -> &[ServerEvent] {
@@ -62,9 +78,18 @@ impl Bench {
         for output in self.machine.step(input) {
             match output {
                 Output::Emit(event) => self.events.push(event),
-                Output::Ask(work) => self.asked = Some(work),
-                Output::Run(work, _) => self.running = Some(work),
-                Output::Stop(work) => self.stopped = Some(work),
+                Output::Ask(work) => {
+                    (self.asked, self.ordered) = (Some(work), Some(work));
+                    self.orders.push(Order::Ask);
+                }
+                Output::Run(work, _) => {
+                    (self.running, self.ordered) = (Some(work), Some(work));
+                    self.orders.push(Order::Run);
+                }
+                Output::Stop(work) => {
+                    self.stopped = Some(work);
+                    self.orders.push(Order::Stop);
+                }
             }
         }
         &self.events

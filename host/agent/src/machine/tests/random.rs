@@ -1,10 +1,16 @@
 //! Random histories: clients that ask for anything at any time, providers and tools that answer
-//! late or twice.
+//! late or twice. The machine's events are those of the [`Model`], word for word.
 
-use proptest::prelude::*;
+use std::{cell::RefCell, collections::BTreeSet};
+
+use proptest::{
+    prelude::*,
+    test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner},
+};
 use scv_protocol::{ApprovalId, ClientMessage, QueueEntry, QueueId, ServerEvent, TurnId};
 
 use super::{
+    model::Model,
     rules::{Rules, check_pairs},
     *,
 };
@@ -12,86 +18,157 @@ use super::{
 /// One thing that happens. Numbers choose among what is there.
 #[derive(Debug, Clone)]
 enum Act {
-    Start,
-    Cancel { stale: bool },
-    Resolve { stale: bool, approved: bool },
-    Update { entry: usize, stale: bool },
-    Move { entry: usize, before: Option<usize> },
-    Remove { entry: usize },
+    Start(Size),
+    /// Fills the queue.
+    Flood,
+    Cancel {
+        stale: bool,
+    },
+    Resolve {
+        stale: bool,
+        approved: bool,
+    },
+    Update {
+        entry: usize,
+        stale: bool,
+        size: Size,
+    },
+    Move {
+        entry: usize,
+        before: Option<usize>,
+    },
+    Remove {
+        entry: usize,
+    },
     Pause(bool),
     Clear,
-    Delta { stale: bool },
-    Answer { calls: Vec<u8> },
+    Delta {
+        stale: bool,
+        size: Size,
+    },
+    Answer {
+        calls: Vec<u8>,
+        size: Size,
+    },
     Fail,
-    Progress { stale: bool },
-    ToolEnds { stale: bool },
+    Progress {
+        stale: bool,
+    },
+    ToolEnds {
+        stale: bool,
+        failed: bool,
+    },
     Shutdown,
+}
+
+/// Of a text.
+#[derive(Debug, Clone, Copy)]
+enum Size {
+    Empty,
+    Small,
+    /// A few of these fill the context, some more the session.
+    Large,
+    /// More than a frame holds.
+    Huge,
+}
+
+impl Size {
+    fn text(self, small: &str) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Small => small.to_owned(),
+            Self::Large => small.repeat(20),
+            Self::Huge => "\u{1}".repeat(1000),
+        }
+    }
+}
+
+fn size() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        1 => Just(Size::Empty),
+        20 => Just(Size::Small),
+        5 => Just(Size::Large),
+        1 => Just(Size::Huge),
+    ]
 }
 
 fn act() -> impl Strategy<Value = Act> {
     let entry = 0_usize..4;
     prop_oneof![
-        4 => Just(Act::Start),
-        2 => prop::bool::weighted(0.2).prop_map(|stale| Act::Cancel { stale }),
-        4 => (prop::bool::weighted(0.1), any::<bool>())
+        8 => size().prop_map(Act::Start),
+        4 => prop::bool::weighted(0.2).prop_map(|stale| Act::Cancel { stale }),
+        8 => (prop::bool::weighted(0.1), any::<bool>())
             .prop_map(|(stale, approved)| Act::Resolve { stale, approved }),
-        1 => (entry.clone(), any::<bool>()).prop_map(|(entry, stale)| Act::Update { entry, stale }),
-        1 => (entry.clone(), prop::option::of(entry.clone()))
+        2 => (entry.clone(), any::<bool>(), size())
+            .prop_map(|(entry, stale, size)| Act::Update { entry, stale, size }),
+        2 => (entry.clone(), prop::option::of(entry.clone()))
             .prop_map(|(entry, before)| Act::Move { entry, before }),
-        1 => entry.prop_map(|entry| Act::Remove { entry }),
-        1 => any::<bool>().prop_map(Act::Pause),
-        1 => Just(Act::Clear),
-        3 => prop::bool::weighted(0.2).prop_map(|stale| Act::Delta { stale }),
-        6 => prop::collection::vec(0_u8..5, 0..4).prop_map(|calls| Act::Answer { calls }),
-        1 => Just(Act::Fail),
-        3 => prop::bool::weighted(0.2).prop_map(|stale| Act::Progress { stale }),
-        6 => prop::bool::weighted(0.1).prop_map(|stale| Act::ToolEnds { stale }),
-        1 => prop::bool::weighted(0.05).prop_map(|end| if end { Act::Shutdown } else { Act::Start }),
+        2 => entry.prop_map(|entry| Act::Remove { entry }),
+        2 => any::<bool>().prop_map(Act::Pause),
+        2 => Just(Act::Clear),
+        6 => (prop::bool::weighted(0.2), size()).prop_map(|(stale, size)| Act::Delta { stale, size }),
+        12 => (prop::collection::vec(0_u8..5, 0..4), size())
+            .prop_map(|(calls, size)| Act::Answer { calls, size }),
+        2 => Just(Act::Fail),
+        6 => prop::bool::weighted(0.2).prop_map(|stale| Act::Progress { stale }),
+        12 => (prop::bool::weighted(0.1), prop::bool::weighted(0.2))
+            .prop_map(|(stale, failed)| Act::ToolEnds { stale, failed }),
+        1 => prop::sample::select(vec![Act::Shutdown, Act::Flood, Act::Pause(false), Act::Clear]),
     ]
 }
 
 /// A client's view, as far as it needs one to ask for things that are there.
 struct World {
     bench: Bench,
+    model: Model,
     rules: Rules,
     queue: Vec<QueueEntry>,
     turn: Option<TurnId>,
     approval: Option<ApprovalId>,
     finished: Vec<WorkId>,
     prompts: usize,
-    /// The history at the start of the running turn.
-    before: Vec<Item>,
+    /// What was remembered before the running turn, if that was seen.
+    before: Option<Vec<Item>>,
+    kinds: BTreeSet<String>,
 }
 
 impl World {
-    fn new() -> Self {
-        let mut facts = facts();
-        facts.protocol_version = 3;
-        facts.max_steps = 5;
-        facts.history.max_messages = 20;
+    fn new(protocol_version: u32, max_messages: usize) -> Self {
         Self {
-            bench: Bench::new(facts),
+            bench: Bench::new(narrow(protocol_version, max_messages)),
+            model: Model::new(narrow(protocol_version, max_messages)),
             rules: Rules::default(),
             queue: Vec::new(),
             turn: None,
             approval: None,
             finished: Vec::new(),
             prompts: 0,
-            before: Vec::new(),
+            before: None,
+            kinds: BTreeSet::new(),
         }
     }
 
     fn act(&mut self, act: &Act) {
+        if matches!(act, Act::Flood) {
+            return (0..MAX_QUEUE_ENTRIES_COUNT).for_each(|_| self.act(&Act::Start(Size::Small)));
+        }
         let approved = matches!(act, Act::Resolve { stale: false, approved: true });
         let Some(input) = self.input(act) else {
             return;
         };
-        let was_idle = self.bench.machine.is_idle();
-        if was_idle {
-            self.before = self.bench.remembered();
+        if self.bench.machine.is_idle() {
+            self.before = Some(self.bench.remembered());
         }
+        let expected = self.model.step(&input);
         self.bench.step(input);
-        for event in std::mem::take(&mut self.bench.events) {
+        let events = std::mem::take(&mut self.bench.events);
+        let wire: Vec<Value> = events.iter().map(on_the_wire).collect();
+        assert_eq!((wire, std::mem::take(&mut self.bench.orders)), expected, "{act:?}");
+        self.kinds.extend(expected.0.iter().map(kind));
+        if let Some(work) = self.bench.ordered {
+            self.model.name_work(work);
+        }
+        for event in events {
             self.rules.watch(&event, approved);
             self.follow(event);
         }
@@ -109,9 +186,9 @@ impl World {
     fn input(&mut self, act: &Act) -> Option<Input> {
         let (request_id, session_id) = ("r".to_owned(), session());
         let message = match act {
-            Act::Start => {
+            Act::Start(size) => {
                 self.prompts += 1;
-                let prompt = format!("prompt {}", self.prompts);
+                let prompt = size.text(&format!("prompt {}", self.prompts));
                 ClientMessage::TurnStart { request_id, session_id, prompt }
             }
             Act::Cancel { stale } => {
@@ -125,10 +202,10 @@ impl World {
                 let approved = *approved;
                 ClientMessage::ApprovalResolve { request_id, session_id, approval_id, approved }
             }
-            Act::Update { entry, stale } => {
+            Act::Update { entry, stale, size } => {
                 let (queue_id, revision) = self.entry(*entry);
                 let revision = revision + u64::from(*stale);
-                let prompt = "updated".to_owned();
+                let prompt = size.text("updated");
                 ClientMessage::QueueUpdate { request_id, session_id, queue_id, revision, prompt }
             }
             Act::Move { entry, before } => {
@@ -151,7 +228,8 @@ impl World {
             }
             Act::Clear => ClientMessage::SessionClear { request_id, session_id },
             Act::Shutdown => return Some(Input::Shutdown),
-            Act::Delta { .. }
+            Act::Flood
+            | Act::Delta { .. }
             | Act::Answer { .. }
             | Act::Fail
             | Act::Progress { .. }
@@ -164,15 +242,15 @@ impl World {
         let stale = self.finished.last().copied();
         let failure = || Failure::new(TurnFailure::ProviderError, "no");
         match act {
-            Act::Delta { stale: false } => {
-                Some(Input::Provider(self.bench.asked?, ProviderEvent::Delta("d".into())))
+            Act::Delta { stale: false, size } => {
+                Some(Input::Provider(self.bench.asked?, ProviderEvent::Delta(size.text("d"))))
             }
-            Act::Delta { stale: true } => {
+            Act::Delta { stale: true, .. } => {
                 Some(Input::Provider(stale?, ProviderEvent::Failed(failure())))
             }
-            Act::Answer { calls } => {
+            Act::Answer { calls, size } => {
                 let work = self.finish_request()?;
-                Some(Input::Provider(work, ProviderEvent::Completed(response(calls))))
+                Some(Input::Provider(work, ProviderEvent::Completed(response(calls, *size))))
             }
             Act::Fail => {
                 let work = self.finish_request()?;
@@ -182,9 +260,10 @@ impl World {
                 let work = if *is_stale { stale } else { self.bench.running };
                 Some(Input::Progress(work?, "half".into()))
             }
-            Act::ToolEnds { stale: is_stale } => {
+            Act::ToolEnds { stale: is_stale, failed } => {
                 let work = if *is_stale { stale } else { self.bench.running.take() };
-                let outcome = ToolOutcome { output: "out".into(), truncated: false, error: None };
+                let error = failed.then_some(ToolError::Failed);
+                let outcome = ToolOutcome { output: "out".into(), truncated: *failed, error };
                 self.finished.extend(work);
                 Some(Input::Tool(work?, outcome))
             }
@@ -247,29 +326,54 @@ impl World {
             }
             ServerEvent::TurnCompleted { .. } => {
                 self.turn = None;
-                // Later turns of the same step begin with what this one has left.
-                self.before = self.until_the_running_turn();
+                // The next turn may have begun in the same step.
+                self.before = None;
             }
             _ => {}
         }
     }
 
     fn check_that_nothing_was_left_behind(&self) {
-        assert_eq!(self.until_the_running_turn(), self.before, "the history is as it was");
-    }
-
-    /// The history without a turn that has started since.
-    fn until_the_running_turn(&self) -> Vec<Item> {
-        let mut items = self.bench.remembered();
-        if !self.bench.machine.is_idle() {
-            let start = items.iter().rposition(|item| matches!(item, Item::User(_)));
-            items.truncate(start.unwrap_or(0));
+        if let Some(before) = &self.before
+            && self.bench.machine.is_idle()
+        {
+            assert_eq!(self.bench.remembered(), *before, "the history is as it was");
         }
-        items
     }
 }
 
-fn response(calls: &[u8]) -> Response {
+/// A session whose limits are soon reached.
+fn narrow(protocol_version: u32, max_messages: usize) -> Facts {
+    let context = ContextConfig {
+        max_tokens: 320,
+        reserve_output_tokens: 15,
+        safety_margin_tokens: 5,
+        bytes_per_token: 3,
+    };
+    let history = HistoryConfig { max_bytes: 1200, max_messages };
+    Facts {
+        protocol_version,
+        max_steps: 5,
+        context,
+        overhead_bytes: 100,
+        history,
+        max_server_frame_bytes: 20_000,
+        ..facts()
+    }
+}
+
+/// What a client reads, without what is only for people.
+fn on_the_wire(event: &ServerEvent) -> Value {
+    let mut json = serde_json::to_value(event).expect("JSON");
+    let object = json.as_object_mut().expect("an object");
+    for field in ["message", "summary"] {
+        let text = object.remove(field);
+        assert!(text.is_none_or(|text| text.as_str().is_some_and(|text| !text.is_empty())));
+    }
+    json
+}
+
+fn response(calls: &[u8], size: Size) -> Response {
     let calls = calls.iter().enumerate().map(|(index, kind)| {
         let (name, arguments) = match kind {
             0 => ("read", r#"{"path":"a"}"#),
@@ -280,26 +384,93 @@ fn response(calls: &[u8]) -> Response {
         };
         ToolCall { id: format!("c{index}"), name: name.into(), arguments: arguments.into() }
     });
-    let message = AssistantMessage { text: "text".into(), calls: calls.collect(), reasoning: None };
-    Response { message, usage: None }
+    let message =
+        AssistantMessage { text: size.text("text"), calls: calls.collect(), reasoning: None };
+    let usage =
+        matches!(size, Size::Small).then_some(Usage { input_tokens: Some(3), output_tokens: None });
+    Response { message, usage }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 512,
+/// Gives the kinds of the events.
+fn play(protocol_version: u32, max_messages: usize, acts: &[Act]) -> BTreeSet<String> {
+    let mut world = World::new(protocol_version, max_messages);
+    for act in acts {
+        world.act(act);
+    }
+    // Whatever was going on ends with exactly one terminal event.
+    world.act(&Act::Shutdown);
+    world.act(&Act::ToolEnds { stale: false, failed: false });
+    assert!(world.bench.machine.is_idle());
+    world.kinds
+}
+
+/// `SCV_LONG_TESTS=1` plays 100,000 histories; `SCV_SEED=N` plays those of a run that failed.
+#[test]
+fn every_history_is_as_the_model_has_it() {
+    let long = std::env::var_os("SCV_LONG_TESTS").is_some();
+    let seed = std::env::var("SCV_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| getrandom::u64().expect("random numbers"));
+    let config = ProptestConfig {
+        cases: if long { 100_000 } else { 1_000 },
         failure_persistence: None,
         ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn every_history_keeps_the_rules(acts in prop::collection::vec(act(), 1..120)) {
-        let mut world = World::new();
-        for act in &acts {
-            world.act(act);
-        }
-        // Whatever was going on ends with exactly one terminal event.
-        world.act(&Act::Shutdown);
-        world.act(&Act::ToolEnds { stale: false });
-        prop_assert!(world.bench.machine.is_idle());
+    };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let seen = RefCell::new(BTreeSet::new());
+    let histories =
+        (2_u32..=3, prop::sample::select(vec![10, 30]), prop::collection::vec(act(), 1..120));
+    let played =
+        TestRunner::new_with_rng(config, rng).run(&histories, |(version, messages, acts)| {
+            seen.borrow_mut().extend(play(version, messages, &acts));
+            Ok::<_, TestCaseError>(())
+        });
+    if let Err(error) = played {
+        panic!("SCV_SEED={seed}: {error}");
     }
+    let seen = seen.into_inner();
+    let never: Vec<_> = KINDS.iter().filter(|kind| !seen.contains(**kind)).collect();
+    assert!(never.is_empty(), "SCV_SEED={seed}: the histories never came to {never:?}");
 }
+
+/// An event's type, or the code of what failed.
+fn kind(event: &Value) -> String {
+    let name = event.get("code").unwrap_or(&event["type"]);
+    name.as_str().expect("a name").to_owned()
+}
+
+/// What every run of many histories comes to.
+const KINDS: [&str; 31] = [
+    "approval.requested",
+    "approval_not_found",
+    "assistant.completed",
+    "assistant.delta",
+    "context.compacted",
+    "context_limit",
+    "history_limit",
+    "invalid_request",
+    "provider_error",
+    "queue.dequeued",
+    "queue.enqueued",
+    "queue.moved",
+    "queue.removed",
+    "queue.updated",
+    "queue_conflict",
+    "queue_limit",
+    "queue_not_found",
+    "response_limit",
+    "session.cleared",
+    "session.paused",
+    "session.trimmed",
+    "step_limit",
+    "tool.completed",
+    "tool.progress",
+    "tool.proposed",
+    "tool.started",
+    "turn.cancelled",
+    "turn.completed",
+    "turn.started",
+    "turn_active",
+    "turn_not_found",
+];
