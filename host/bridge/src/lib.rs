@@ -19,8 +19,10 @@ pub mod machine;
 pub mod store;
 
 mod conversation;
+mod desk;
 mod home;
 mod names;
+mod rest;
 mod runner;
 
 pub use accounts::{
@@ -29,7 +31,9 @@ pub use accounts::{
 pub use backoff::Backoff;
 pub use clock::{Clock, SystemClock};
 pub use conversation::Dialer;
+pub use desk::{Desk, DeskError};
 pub use health::{Health, HealthReport};
 pub use home::Home;
 pub use names::{AccountArgs, AccountName, ChannelId, NameError};
+pub use rest::RestError;
 pub use runner::{AccountContext, RunError, RunErrorKind, run_account};

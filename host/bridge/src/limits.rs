@@ -52,6 +52,10 @@ pub const MAX_CLAIMS_PER_CONVERSATION_COUNT: usize = 8;
 pub const MAX_CLAIMS_COUNT: usize = 64;
 /// Replies that wait for the platform; while there are as many, nothing more is read.
 pub const MAX_PENDING_COUNT: usize = 256;
+/// Requests from outside the chat that wait for an account to take them.
+pub const DESK_REQUESTS_COUNT: usize = 8;
+/// How long a turn that was cancelled may take to end; then its session is given up.
+pub const CANCEL_MS: u64 = 10_000;
 /// Messages sent at the same time by one account.
 pub const SENDS_IN_FLIGHT_COUNT: usize = 4;
 /// A turn's answer.

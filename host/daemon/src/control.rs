@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scv_bridge::{AccountName, AccountsError, ChannelId, SettingsChange, accounts::retry_busy};
 use scv_plugin_host::LoadedChannel;
-use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode, PluginInfo};
+use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode};
 
 use crate::{
     components::{Components, Key, NO_PLUGIN},
@@ -20,9 +20,9 @@ pub(crate) struct ControlError {
 }
 
 /// An account that a command names.
-struct Target {
-    channel: ChannelId,
-    account: AccountName,
+pub(crate) struct Target {
+    pub(crate) channel: ChannelId,
+    pub(crate) account: AccountName,
     /// The channel, when a loaded plugin serves it.
     loaded: Option<LoadedChannel>,
 }
@@ -35,7 +35,7 @@ impl Components {
         version: u32,
     ) -> Result<DaemonStatus, ControlError> {
         if command == ControlCommand::Status {
-            return Ok(self.view(None, version));
+            return Ok(self.view(self.status(), version));
         }
         let complete = self.until_complete().await;
         let known = self.parts.plugins.reports();
@@ -43,7 +43,7 @@ impl Components {
             command.into_version_3(|prefix| version_2::channel_of(&known, prefix)).ok_or_else(
                 || component("no plugin knows this command's channel; see `scv plugins list`"),
             )?;
-        let mut plugins = None;
+        let (mut plugins, mut held) = (None, None);
         match command {
             ControlCommand::Reload => self.reload(complete).await,
             ControlCommand::Plugins => {
@@ -65,16 +65,19 @@ impl Components {
             ControlCommand::ChannelLogout { channel, account } => {
                 self.logout(self.target(&channel, &account)?).await?;
             }
-            ControlCommand::ChannelHeld { .. } => return Err(unsupported("held replies")),
-            ControlCommand::ChannelSend { .. } => return Err(unsupported("messages of its own")),
+            ControlCommand::ChannelHeld { channel, account, show, drop } => {
+                held = Some(self.held(&self.target(&channel, &account)?, show, drop).await?);
+            }
+            ControlCommand::ChannelSend { channel, account, text } => {
+                self.send(&self.target(&channel, &account)?, text).await?;
+            }
             ControlCommand::Logs { .. } => return Err(unsupported("logs")),
             _ => return Err(unsupported("delegations")),
         }
-        Ok(self.view(plugins, version))
+        Ok(self.view(DaemonStatus { plugins, held, ..self.status() }, version))
     }
 
-    fn view(&self, plugins: Option<Vec<PluginInfo>>, version: u32) -> DaemonStatus {
-        let status = DaemonStatus { plugins, ..self.status() };
+    fn view(&self, status: DaemonStatus, version: u32) -> DaemonStatus {
         match version {
             2 => version_2::view(status, &self.parts.plugins.reports()),
             _ => status,
@@ -155,12 +158,12 @@ impl Components {
 }
 
 impl Target {
-    fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> Key {
         Key { channel: self.channel.to_string(), account: self.account.to_string() }
     }
 }
 
-fn component(message: impl Into<String>) -> ControlError {
+pub(crate) fn component(message: impl Into<String>) -> ControlError {
     ControlError { code: ErrorCode::ComponentError, message: message.into() }
 }
 

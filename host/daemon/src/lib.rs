@@ -19,6 +19,7 @@ mod home;
 mod import;
 mod in_process;
 mod lock;
+mod mail;
 mod plugins;
 mod server;
 mod socket;

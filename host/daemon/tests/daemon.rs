@@ -248,6 +248,32 @@ async fn accounts_without_a_plugin_are_listed_and_can_be_stopped_and_removed() {
     let (_, text) = running.refused(set("pigeon", "other", false)).await;
     assert!(text.contains("scv channels login pigeon"), "{text}");
 
+    let held = |account: &str, drop: &[&str]| ControlCommand::ChannelHeld {
+        channel: "pigeon".into(),
+        account: account.into(),
+        show: true,
+        drop: drop.iter().map(ToString::to_string).collect(),
+    };
+    let state = home_of(&accounts).join("channels/pigeon/state");
+    private_dirs(&home_of(&accounts).join("channels/pigeon"), &state);
+    fs::write(state.join("work.json"), HELD).unwrap();
+    let listed = running.control(held("work", &[])).await.unwrap().held.unwrap();
+    assert_eq!(listed[0].text.as_deref(), Some("kept"));
+    assert_eq!((listed[0].bytes, listed[0].group.as_deref()), (4, Some("g")));
+    let (_, text) = running.refused(held("work", &["0"])).await;
+    assert!(text.contains("no held reply with this id"), "{text}");
+    let left = running.control(held("work", &[&listed[0].id])).await.unwrap();
+    assert_eq!(left.held, Some(vec![]));
+    let (_, text) = running.refused(held("other", &[])).await;
+    assert!(text.contains("scv channels login pigeon"), "{text}");
+    let send = ControlCommand::ChannelSend {
+        channel: "pigeon".into(),
+        account: "work".into(),
+        text: "hello".into(),
+    };
+    let (_, text) = running.refused(send).await;
+    assert!(text.contains("not running"), "{text}");
+
     let stopped = running.control(set("pigeon", "work", false)).await.unwrap();
     assert_eq!(stopped.components[1].state, ComponentState::Disabled);
     let logout = ControlCommand::ChannelLogout { channel: "pigeon".into(), account: "work".into() };
@@ -255,6 +281,14 @@ async fn accounts_without_a_plugin_are_listed_and_can_be_stopped_and_removed() {
     assert!(after.components.iter().all(|c| c.id != "pigeon:work"));
     assert!(!accounts.join("work.json").exists());
     running.end().await;
+}
+
+const HELD: &str = r#"{"credential_fingerprint":"f","cursor":"","seen":[],
+    "held":[{"key":"g\u0000u","to_user_id":"u","reply":"kept","held_at":1790000000}]}"#;
+
+/// The home of a folder `channels/pigeon/accounts`.
+fn home_of(accounts: &std::path::Path) -> &std::path::Path {
+    accounts.ancestors().nth(3).unwrap()
 }
 
 #[tokio::test]

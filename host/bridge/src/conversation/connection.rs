@@ -1,9 +1,11 @@
 //! One connection with one session: starting it, and running a turn in it.
 
 use scv_protocol::{
-    ApprovalId, ClientMessage, ServerEvent, SessionId, SessionStart, TurnFailure,
+    ApprovalId, ClientMessage, ServerEvent, SessionId, SessionStart, TurnFailure, TurnId,
     client::{Client, ClientError},
 };
+
+use tokio_util::sync::CancellationToken;
 
 use super::Settings;
 use crate::{
@@ -50,8 +52,15 @@ impl Connection {
         self.client.next().await
     }
 
-    /// Runs one turn. An error means that the connection is of no more use.
-    pub(super) async fn turn(&mut self, prompt: &str) -> Result<TurnEnd, ClientError> {
+    /// Runs one turn, to its end or until it has ended because of `cancel`. An error means that
+    /// the connection is of no more use.
+    pub(super) async fn turn(
+        &mut self,
+        prompt: &str,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, ClientError> {
+        // Taken when the turn's end is asked for.
+        let mut running = None;
         self.turns += 1;
         let request = format!("turn-{}", self.turns);
         self.client
@@ -63,7 +72,19 @@ impl Connection {
             .await?;
         let mut answer = Answer::default();
         loop {
-            match self.client.next().await? {
+            let event = tokio::select! {
+                event = self.client.next() => event?,
+                () = cancel.cancelled(), if running.is_some() => {
+                    if let Some(turn_id) = running.take() {
+                        self.cancel(turn_id).await?;
+                    }
+                    continue;
+                }
+            };
+            match event {
+                ServerEvent::TurnStarted { at, .. } if at.request_id == request => {
+                    running = Some(at.turn_id);
+                }
                 ServerEvent::AssistantCompleted { at, content } if at.request_id == request => {
                     answer.add(&content);
                 }
@@ -83,6 +104,18 @@ impl Connection {
                 event => self.check(event, &request)?,
             }
         }
+    }
+
+    /// Asks for the end of a turn. It may have ended meanwhile: what the server says about that
+    /// concerns nobody.
+    async fn cancel(&mut self, turn_id: TurnId) -> Result<(), ClientError> {
+        self.client
+            .send(&ClientMessage::TurnCancel {
+                request_id: format!("cancel-{turn_id}"),
+                session_id: self.session_id.clone(),
+                turn_id,
+            })
+            .await
     }
 
     /// An error about this turn, or one that ends the connection, ends the turn.

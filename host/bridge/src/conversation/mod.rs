@@ -49,6 +49,10 @@ struct Open {
     task: AbortHandle,
     is_busy: bool,
     last_use: u64,
+    /// Ends the turn that runs.
+    turn: CancellationToken,
+    /// Told before the task is ended because the sender wants no more of it.
+    forgotten: CancellationToken,
 }
 
 impl Drop for Open {
@@ -70,20 +74,29 @@ impl Sessions {
     /// Runs a turn in its conversation's session. The caller says [`Sessions::ended`] after it.
     pub(crate) fn run(&mut self, turn: Turn) -> impl Future<Output = TurnEnd> + Send + 'static {
         let (answer, answered) = oneshot::channel();
-        self.submit(turn.key.clone(), Request { turn, answer });
+        let key = turn.key.clone();
+        if turn.is_fresh {
+            self.open.remove(&key);
+        }
+        let cancel = CancellationToken::new();
+        let forgotten = self.submit(key, Request { turn, cancel, answer });
         let stop = self.stop.clone();
         async move {
             match answered.await {
                 Ok(end) => end,
                 // The session's task is gone: ended from here, or by a fault of its own.
                 Err(_) if stop.is_cancelled() => TurnEnd::Stopped,
+                Err(_) if forgotten.is_cancelled() => TurnEnd::Failed(Failure::Cancelled),
                 Err(_) => TurnEnd::Failed(Failure::Unavailable),
             }
         }
     }
 
-    fn submit(&mut self, key: String, request: Request) {
+    /// Gives a turn to the session of its conversation, which is told by the answered token when
+    /// it is ended by the sender.
+    fn submit(&mut self, key: String, request: Request) -> CancellationToken {
         self.uses += 1;
+        let turn = request.cancel.clone();
         let last_use = self.uses;
         let request = match self.open.get_mut(&key) {
             None => request,
@@ -91,7 +104,8 @@ impl Sessions {
                 Ok(()) => {
                     open.is_busy = true;
                     open.last_use = last_use;
-                    return;
+                    open.turn = turn;
+                    return open.forgotten.clone();
                 }
                 Err(error) => error.into_inner(),
             },
@@ -100,8 +114,25 @@ impl Sessions {
         self.make_room();
         let (requests, receiver) = mpsc::channel(1);
         let task = tokio::spawn(session::serve(Arc::clone(&self.settings), request, receiver));
-        let open = Open { requests, task: task.abort_handle(), is_busy: true, last_use };
-        self.open.insert(key, open);
+        let task = task.abort_handle();
+        let forgotten = CancellationToken::new();
+        let told = forgotten.clone();
+        self.open.insert(key, Open { requests, task, is_busy: true, last_use, turn, forgotten });
+        told
+    }
+
+    /// Ends the turn that runs in a conversation, if one does; its session stays.
+    pub(crate) fn cancel(&self, key: &str) {
+        if let Some(open) = self.open.get(key) {
+            open.turn.cancel();
+        }
+    }
+
+    /// Ends a conversation's session, and a turn in it as cancelled.
+    pub(crate) fn forget(&mut self, key: &str) {
+        if let Some(open) = self.open.remove(key) {
+            open.forgotten.cancel();
+        }
     }
 
     /// A conversation's turn is over: its session is idle, or has ended by itself.

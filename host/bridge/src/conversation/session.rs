@@ -7,16 +7,19 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::{sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{Settings, connection::Connection};
 use crate::{
-    limits::SESSION_IDLE_SECONDS,
+    limits::{CANCEL_MS, SESSION_IDLE_SECONDS},
     machine::{Failure, Turn, TurnEnd},
 };
 
 /// A turn, and where its end goes.
 pub(super) struct Request {
     pub(super) turn: Turn,
+    /// The sender wants it to end.
+    pub(super) cancel: CancellationToken,
     pub(super) answer: oneshot::Sender<TurnEnd>,
 }
 
@@ -35,7 +38,7 @@ pub(super) async fn serve(
     let mut connection = None;
     loop {
         let limit = settings.turn_limit(request.turn.tools);
-        let end = timeout(limit, run(&settings, &mut connection, &request.turn)).await;
+        let end = timeout(limit, run(&settings, &mut connection, &request)).await;
         // A turn that is out of time ends with its connection.
         let end = end.unwrap_or_else(|_| {
             connection = None;
@@ -50,16 +53,21 @@ pub(super) async fn serve(
     }
 }
 
-async fn run(settings: &Settings, slot: &mut Option<Connection>, turn: &Turn) -> TurnEnd {
+async fn run(settings: &Settings, slot: &mut Option<Connection>, request: &Request) -> TurnEnd {
+    let Request { turn, cancel, .. } = request;
     let work = async {
         let mut connection = match slot.take() {
             Some(connection) => connection,
             None => Connection::open(settings, turn.tools).await?,
         };
-        let end = connection.turn(&turn.prompt).await?;
+        let end = connection.turn(&turn.prompt, cancel).await?;
         Ok::<_, scv_protocol::client::ClientError>((end, connection))
     };
-    match work.await {
+    let ended = tokio::select! {
+        ended = work => ended,
+        () = too_late(cancel) => return TurnEnd::Failed(Failure::Cancelled),
+    };
+    match ended {
         Ok((end, connection)) => {
             *slot = Some(connection);
             end
@@ -69,6 +77,12 @@ async fn run(settings: &Settings, slot: &mut Option<Connection>, turn: &Turn) ->
             TurnEnd::Failed(Failure::Unavailable)
         }
     }
+}
+
+/// A turn that was cancelled and does not end is given up with its connection.
+async fn too_late(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    sleep(Duration::from_millis(CANCEL_MS)).await;
 }
 
 /// Waits for the next turn. `None` when the session is over: idle for too long, broken, or

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CommitId, Output, Step, Timer, Turn};
+use super::{AskError, AskId, CommitId, Output, Step, Timer, Turn};
 use crate::{Backoff, store::Change};
 
 /// What follows once a commit is durable.
@@ -16,6 +16,8 @@ pub(super) enum Purpose {
     Answer { key: String },
     /// The conversation's next part may be sent, after a pause.
     Delivery { key: String, pause_ms: Option<u64> },
+    /// A person's request is answered.
+    Ask(AskId),
 }
 
 pub(super) struct Commits {
@@ -74,6 +76,11 @@ impl Commits {
         let Some(commit) = self.under_way.remove(&id) else {
             return;
         };
+        // Whoever asked is told, and may ask again.
+        if let Purpose::Ask(id) = commit.0 {
+            step.out.push(Output::Answer(id, Err(AskError::NotStored)));
+            return;
+        }
         if self.failed.is_empty() {
             step.set_timer(Timer::Commit, self.backoff.next_ms());
         }
@@ -91,7 +98,10 @@ impl Commits {
         let purposes = self.under_way.values().chain(self.failed.values());
         let turns = purposes.map(|(purpose, _)| match purpose {
             Purpose::Batch(turns) => turns.len(),
-            Purpose::Recovery | Purpose::Answer { .. } | Purpose::Delivery { .. } => 0,
+            Purpose::Recovery
+            | Purpose::Answer { .. }
+            | Purpose::Delivery { .. }
+            | Purpose::Ask(_) => 0,
         });
         turns.sum()
     }

@@ -1,6 +1,6 @@
 //! What came in: which messages are new, which become turns, and which are answered at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use scv_plugin_api::{
     limits::MAX_MESSAGE_ID_BYTES,
@@ -8,7 +8,9 @@ use scv_plugin_api::{
 };
 use scv_protocol::limits::MAX_PROMPT_BYTES;
 
-use super::{Config, Machine, Note, Output, Purpose, Step, Turn, phrases, prompt};
+use super::{
+    Config, Machine, Note, Output, Purpose, Step, Turn, commands::Command, phrases, prompt,
+};
 use crate::{
     accounts::is_answered,
     limits::{
@@ -27,6 +29,9 @@ pub(super) struct Inbox {
     is_storing: bool,
     /// The token of the session's last batch.
     ack: Option<String>,
+    /// Conversations whose next new message must not know what was said before, while messages
+    /// from before it still wait.
+    pub(super) fresh: HashSet<String>,
     /// When each conversation was last told that something cannot be read.
     told_unreadable_ms: HashMap<String, u64>,
 }
@@ -79,7 +84,7 @@ impl Machine {
         self.inbox.ack = Some(batch.token);
         let mut plan = Plan::new(step.state);
         for message in &batch.messages {
-            self.plan_message(&mut plan, step.now_ms, message);
+            self.plan_message(step, &mut plan, message);
         }
         if plan.has_new {
             step.note(Note::Received);
@@ -101,7 +106,7 @@ impl Machine {
         self.commits.begin(step, Purpose::Batch(plan.turns), plan.changes);
     }
 
-    fn plan_message(&mut self, plan: &mut Plan<'_>, now_ms: u64, message: &Inbound) {
+    fn plan_message(&mut self, step: &mut Step<'_>, plan: &mut Plan<'_>, message: &Inbound) {
         if message.id.is_empty() || message.id.len() > MAX_MESSAGE_ID_BYTES {
             tracing::warn!("a message without a usable id was left out");
             return;
@@ -111,9 +116,14 @@ impl Machine {
             return;
         }
         plan.has_new |= message.kind != InboundKind::Ignored;
-        match self.judge(plan, now_ms, message) {
+        match self.judge(plan, step.now_ms, message) {
             Verdict::Seen => plan.seen.push(message.id.clone()),
             Verdict::Notice(text) => {
+                let notice = self.notice(message, text.to_owned());
+                plan.answer_at_once(&message.id, notice);
+            }
+            Verdict::Command(command) => {
+                let text = self.obey(step, plan, message, command);
                 let notice = self.notice(message, text);
                 plan.answer_at_once(&message.id, notice);
             }
@@ -122,8 +132,28 @@ impl Machine {
         if let Some(key) = message.dedup_key.as_deref().filter(|key| !key.is_empty())
             && message.kind != InboundKind::Ignored
         {
-            plan.add_key(key, now_ms);
+            plan.add_key(key, step.now_ms);
         }
+    }
+
+    /// A command acts at once, before its answer is durable: doing it again does no harm.
+    fn obey(
+        &mut self,
+        step: &mut Step<'_>,
+        plan: &mut Plan<'_>,
+        message: &Inbound,
+        command: Command,
+    ) -> String {
+        let key = conversation_key(message);
+        let new = plan.turns.iter().filter(|turn| turn.key == key).count();
+        let tools = has_tools(&self.config, message);
+        let standing = self.standing(step.state, &key, new, tools);
+        let text = self.command(step, &key, command, &standing);
+        // Messages from before it still come, and must not be what the next one goes on from.
+        if command == Command::New && standing.waiting > 0 {
+            self.inbox.fresh.insert(key);
+        }
+        text
     }
 
     fn judge(&mut self, plan: &Plan<'_>, now_ms: u64, message: &Inbound) -> Verdict {
@@ -147,8 +177,12 @@ impl Machine {
             let tells = !message.conversation.group && self.inbox.tells_unreadable(&key, now_ms);
             return if tells { Verdict::Notice(phrases::UNREADABLE) } else { Verdict::Seen };
         }
-        if prompt::is_blank(message.text.as_deref().unwrap_or_default()) {
+        let text = message.text.as_deref().unwrap_or_default();
+        if prompt::is_blank(text) {
             return Verdict::Seen;
+        }
+        if let Some(command) = Command::parse(text) {
+            return Verdict::Command(command);
         }
         let prompt = prompt::write(message);
         if prompt.len() > MAX_PROMPT_BYTES {
@@ -159,15 +193,16 @@ impl Machine {
         }
         Verdict::Turn(Turn {
             tools: has_tools(&self.config, message),
+            is_fresh: self.inbox.fresh.remove(&key),
             key,
             message_id: message.id.clone(),
             prompt,
         })
     }
 
-    fn notice(&mut self, message: &Inbound, text: &str) -> Pending {
+    fn notice(&mut self, message: &Inbound, text: String) -> Pending {
         let claim = claim(message, conversation_key(message));
-        Pending { transient: true, ..self.reply(&claim, text.to_owned()) }
+        Pending { transient: true, ..self.reply(&claim, text) }
     }
 }
 
@@ -175,6 +210,7 @@ impl Machine {
 enum Verdict {
     Seen,
     Notice(&'static str),
+    Command(Command),
     Turn(Turn),
 }
 

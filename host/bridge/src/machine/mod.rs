@@ -6,6 +6,8 @@
 //! after [`Input::Committed`]: that is why no claim is lost, no turn starts twice, and nothing
 //! is sent that a restart would not know of.
 
+mod asks;
+mod commands;
 mod commits;
 mod delivery;
 mod inbox;
@@ -26,6 +28,7 @@ use delivery::Delivery;
 use inbox::Inbox;
 use turns::Turns;
 
+pub use asks::{Ask, AskError, AskId};
 pub use text::split;
 pub use turns::{Failure, Turn, TurnEnd};
 
@@ -93,6 +96,8 @@ pub enum Input {
     },
     /// A wait is over.
     Timer(Timer),
+    /// A person asks for something; answered by [`Output::Answer`].
+    Ask(AskId, Ask),
     /// Nothing new starts from here on; what is under way is still recorded.
     Stop,
 }
@@ -114,6 +119,12 @@ pub enum Output {
     },
     /// Run a turn; answered by `TurnEnded`.
     StartTurn(Turn),
+    /// End the turn that runs in a conversation; `TurnEnded` comes as ever.
+    CancelTurn(String),
+    /// End a conversation's session, and with it the turn that runs.
+    ForgetConversation(String),
+    /// What became of a request.
+    Answer(AskId, Result<(), AskError>),
     /// Send a part; answered by `SendEnded`.
     Send {
         /// Names the reply.
@@ -206,6 +217,7 @@ impl Machine {
             Input::Batch(batch) => self.receive(&mut step, batch),
             Input::Committed(id) => self.committed(&mut step, id),
             Input::CommitFailed(id) => self.commits.failed(id, &mut step),
+            Input::Ask(id, ask) => self.asked(&mut step, id, ask),
             Input::TurnEnded { message_id, end } => self.turn_ended(&mut step, &message_id, end),
             Input::SendEnded { reply, outcome } => self.send_ended(&mut step, &reply, outcome),
             Input::Timer(Timer::Commit) => self.commits.try_again(&mut step),
@@ -260,11 +272,17 @@ impl Machine {
         match self.commits.done(id) {
             None => {}
             Some(Purpose::Recovery) => self.is_recovered = true,
+            Some(Purpose::Ask(id)) => step.out.push(Output::Answer(id, Ok(()))),
             Some(Purpose::Batch(turns)) => {
                 self.inbox.durable();
                 turns.into_iter().for_each(|turn| self.turns.queue(turn));
             }
-            Some(Purpose::Answer { key }) => self.turns.answered(&key),
+            Some(Purpose::Answer { key }) => {
+                self.turns.answered(&key);
+                if !self.turns.knows(&key) && self.inbox.fresh.remove(&key) {
+                    step.out.push(Output::ForgetConversation(key));
+                }
+            }
             Some(Purpose::Delivery { key, pause_ms }) => {
                 self.delivery.recorded(step, &key, pause_ms);
             }

@@ -25,13 +25,14 @@ fn quoted(quote: &Quote) -> String {
 
 /// Whether there is anything to read in a text.
 pub(super) fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+    text.chars().all(|c| c.is_whitespace() || shows_nothing(c))
 }
 
-/// Format characters that show nothing by themselves (Unicode 16, category Cf and fillers).
-const fn is_invisible(c: char) -> bool {
+/// Control and format characters, which show nothing by themselves (Unicode 16, categories Cc
+/// and Cf, and fillers).
+pub(super) const fn shows_nothing(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}')

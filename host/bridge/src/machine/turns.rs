@@ -19,6 +19,8 @@ pub struct Turn {
     pub prompt: String,
     /// Whether the session has tools: only for the owner in a direct chat.
     pub tools: bool,
+    /// Whether it must not know what was said before.
+    pub is_fresh: bool,
 }
 
 /// How a turn ended.
@@ -63,6 +65,7 @@ struct Conversation {
     waiting: VecDeque<Turn>,
     /// A turn runs, or its answer is not durable yet.
     current: Option<String>,
+    is_running: bool,
 }
 
 impl Turns {
@@ -74,6 +77,21 @@ impl Turns {
     /// Conversations with a turn that runs, or whose answer is not durable yet.
     pub(super) fn unanswered(&self) -> usize {
         self.conversations.values().filter(|c| c.current.is_some()).count()
+    }
+
+    /// Whether a turn runs or waits in a conversation, or its answer is not durable yet.
+    pub(super) fn knows(&self, key: &str) -> bool {
+        self.conversations.contains_key(key)
+    }
+
+    /// Whether a conversation's turn runs.
+    pub(super) fn runs(&self, key: &str) -> bool {
+        self.conversations.get(key).is_some_and(|conversation| conversation.is_running)
+    }
+
+    /// Whether a conversation's turn runs, or its answer is not durable yet.
+    pub(super) fn is_unanswered(&self, key: &str) -> bool {
+        self.conversations.get(key).is_some_and(|conversation| conversation.current.is_some())
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -99,6 +117,7 @@ impl Turns {
                 continue;
             };
             conversation.current = Some(turn.message_id.clone());
+            conversation.is_running = true;
             self.running += 1;
             step.out.push(Output::StartTurn(turn));
         }
@@ -106,10 +125,12 @@ impl Turns {
 
     /// The turn on a message is over: frees its slot, and answers its conversation.
     fn ended(&mut self, message_id: &str) -> Option<String> {
-        let mut all = self.conversations.iter();
-        let key = all.find(|(_, c)| c.current.as_deref() == Some(message_id))?.0.clone();
+        let mut all = self.conversations.iter_mut();
+        let is_its = |c: &Conversation| c.current.as_deref() == Some(message_id);
+        let (key, conversation) = all.find(|(_, c)| is_its(c))?;
+        conversation.is_running = false;
         self.running -= 1;
-        Some(key)
+        Some(key.clone())
     }
 
     /// The answer is durable: the conversation's next turn may run.

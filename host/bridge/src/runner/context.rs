@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use scv_plugin_api::{host::ChannelTransport, wire::ChannelManifest};
 
-use crate::{AccountName, Accounts, Clock, Dialer, Snapshot, Ticket};
+use crate::{AccountName, Accounts, Clock, Desk, Dialer, Snapshot, Ticket};
 
 /// Everything that one run of one account needs.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub struct AccountContext {
     /// From [`Accounts::ticket`] when the account was started, and kept over all its runs: of
     /// two accounts of one bot, the one with the earlier ticket runs.
     pub ticket: Ticket,
+    /// Takes requests for the account while a run is under way.
+    pub desk: Arc<Desk>,
     /// Credentials and settings to run with.
     pub snapshot: Snapshot,
     /// Where sessions work: the account's workspace, or else the daemon's. Absolute.

@@ -1,6 +1,7 @@
 //! One run of one account: the shell around the machine. It gives it a store, a session of the
 //! plugin, sessions of the agent, and timers, and takes all their answers in one loop.
 
+mod asking;
 mod context;
 mod ids;
 mod link;
@@ -26,9 +27,11 @@ pub use context::{AccountContext, RunError, RunErrorKind};
 use crate::{
     Health,
     conversation::Sessions,
+    desk::Request,
     machine::{Input, Machine, Output, Timer, Turn, TurnEnd},
     store::State,
 };
+use asking::Asking;
 use link::Link;
 use report::Reporter;
 use storing::{Stored, Storing};
@@ -60,6 +63,8 @@ pub async fn run_account(
 enum Event {
     /// The run should end.
     Stop,
+    /// Somebody asks for something.
+    Requested(Request),
     Connected(Result<Box<dyn ChannelSession>, Fault>),
     /// The wait before connecting again is over.
     Reconnect,
@@ -87,6 +92,7 @@ struct Run {
     machine: Machine,
     state: State,
     storing: Storing,
+    asking: Asking,
     sessions: Sessions,
     link: Link,
     tasks: JoinSet<Event>,
@@ -103,9 +109,11 @@ impl Run {
                 biased;
                 () = stop.cancelled() => Event::Stop,
                 event = next_event(&mut self.tasks) => event?,
+                Some(request) = self.asking.requests.recv() => Event::Requested(request),
             };
             match event {
                 Event::Stop => return Ok(()),
+                Event::Requested(request) => self.requested(request),
                 Event::Connected(result) => self.connected(result)?,
                 Event::Reconnect => self.connect(),
                 Event::Polled(session, result) => {
@@ -140,6 +148,9 @@ impl Run {
                 Output::Commit { id, changes } => self.storing.queue(id, changes),
                 Output::Poll { ack } => self.poll(ack),
                 Output::StartTurn(turn) => self.start_turn(turn),
+                Output::CancelTurn(key) => self.sessions.cancel(&key),
+                Output::ForgetConversation(key) => self.sessions.forget(&key),
+                Output::Answer(id, result) => self.asking.answer(id, result),
                 Output::Send { reply, message } => self.send(reply, message),
                 Output::SetTimer { timer, after_ms } => self.set_timer(timer, after_ms),
                 Output::Note(note) => self.reporter.note(note),

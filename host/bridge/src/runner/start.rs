@@ -11,7 +11,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccountContext, Run, RunError, RunErrorKind, ids,
+    AccountContext, Run, RunError, RunErrorKind,
+    asking::Asking,
+    ids,
     link::Link,
     report::{self, Reporter},
     storing::Storing,
@@ -66,6 +68,7 @@ pub(super) async fn start(
         machine: Machine::new(config(&context, identity, tools)),
         state,
         storing: Storing::new(log),
+        asking: Asking::new(context.desk.open()),
         sessions: Sessions::new(settings),
         link: Link::new(),
         tasks: JoinSet::new(),

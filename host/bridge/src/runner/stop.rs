@@ -42,7 +42,11 @@ impl Run {
                 Event::SendEnded { reply, outcome } => {
                     self.feed(Input::SendEnded { reply, outcome });
                 }
-                Event::Stop | Event::Connected(_) | Event::Reconnect | Event::Timer(_) => {}
+                Event::Stop
+                | Event::Requested(_)
+                | Event::Connected(_)
+                | Event::Reconnect
+                | Event::Timer(_) => {}
             }
             self.go_on();
         }

@@ -4,6 +4,11 @@ use scv_plugin_api::wire::Secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::accounts::sha256_hex;
+
+/// Enough to tell 128 replies apart.
+const HELD_ID_DIGITS: usize = 16;
+
 /// A message that is being worked on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
@@ -58,6 +63,23 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// A message to a person that answers nothing, still without ids for its parts.
+    pub fn unprompted(user: String, text: String) -> Self {
+        Self {
+            message_id: String::new(),
+            key: user.clone(),
+            to_user_id: user,
+            context_token: Secret::default(),
+            reply: text,
+            client_ids: Vec::new(),
+            next_chunk: 0,
+            carried: Vec::new(),
+            own: String::new(),
+            transient: false,
+            extra: Map::new(),
+        }
+    }
+
     /// Names this reply in changes: its first client id.
     pub fn id(&self) -> &str {
         self.client_ids.first().unwrap_or(&self.message_id)
@@ -79,6 +101,14 @@ pub struct Held {
     /// Fields of a newer version, kept as they are.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Held {
+    /// Names this reply for people: the same over restarts, and telling nothing of the text.
+    pub fn id(&self) -> String {
+        let named = format!("{}\0{}\0{}", self.key, self.held_at, self.reply);
+        sha256_hex(named.as_bytes())[..HELD_ID_DIGITS].to_owned()
+    }
 }
 
 /// One change of the state: a line of the journal's lists.
@@ -114,4 +144,6 @@ pub enum Change {
     },
     /// Held replies from before this moment go, in Unix seconds.
     Expire(u64),
+    /// Held replies that a person gives up, by [`Held::id`].
+    GiveUp(Vec<String>),
 }

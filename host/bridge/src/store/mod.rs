@@ -19,5 +19,5 @@ mod state;
 pub use change::{Change, Claim, Held, Pending};
 pub use error::{File, StoreError};
 pub use log::{Image, Log};
-pub use open::{Opened, open};
+pub use open::{Opened, open, read};
 pub use state::{Applied, Inconsistent, State};

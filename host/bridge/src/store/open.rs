@@ -45,21 +45,9 @@ pub fn open(
 ) -> Result<Opened, StoreError> {
     let files = accounts.files(channel, account);
     let fs = accounts.fs();
-    let transaction = accounts.transaction(channel, account).map_err(|error| match error {
-        AccountsError::Busy => StoreError::Busy,
-        AccountsError::NotOurs { .. } => StoreError::NotOurs(File::Lock),
-        AccountsError::Io { kind, .. } => StoreError::Io { file: File::Lock, kind },
-        _ => StoreError::io(File::Lock)(io::ErrorKind::Other.into()),
-    })?;
-    let (base_hash, mut state) = read_base(&*fs, &files, fingerprint)?;
-    let was_bound = state.fingerprint.is_some();
-    let journal = read_journal(&*fs, &files, base_hash.as_deref())?;
-    if !was_bound && !journal.changes.is_empty() {
-        return Err(StoreError::damaged(File::Journal, "it continues an unbound state"));
-    }
-    state.keys = read_keys(&*fs, &files)?;
-    replay(&mut state, &journal.changes)?;
-
+    let transaction = accounts.transaction(channel, account).map_err(lock_error)?;
+    let Saved { base_hash, was_bound, mut state, journal } =
+        read_saved(&*fs, &files, Some(fingerprint))?;
     let base_hash = match base_hash {
         Some(hash) if was_bound => hash,
         _ => {
@@ -79,17 +67,71 @@ pub fn open(
     Ok(Opened { state, log, was_torn: journal.was_torn })
 }
 
+/// Reads what is saved of an account without changing anything: the whole state, whoever's it
+/// is; an empty one when nothing is saved. The account may be running.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(
+    accounts: &Accounts,
+    channel: &ChannelId,
+    account: &AccountName,
+) -> Result<State, StoreError> {
+    let _transaction = accounts.transaction(channel, account).map_err(lock_error)?;
+    let saved = read_saved(&*accounts.fs(), &accounts.files(channel, account), None)?;
+    Ok(saved.state)
+}
+
+/// Everything that the files say.
+struct Saved {
+    base_hash: Option<String>,
+    was_bound: bool,
+    state: State,
+    journal: JournalFile,
+}
+
+/// `fingerprint` is whose it must be; none: anybody's.
+fn read_saved(
+    fs: &dyn FileSystem,
+    files: &AccountFiles,
+    fingerprint: Option<&str>,
+) -> Result<Saved, StoreError> {
+    let (base_hash, mut state) = read_base(fs, files, fingerprint)?;
+    let was_bound = state.fingerprint.is_some();
+    let journal = read_journal(fs, files, base_hash.as_deref())?;
+    if !was_bound && !journal.changes.is_empty() {
+        return Err(StoreError::damaged(File::Journal, "it continues an unbound state"));
+    }
+    state.keys = read_keys(fs, files)?;
+    // They are only ever written beside a base.
+    if base_hash.is_none() && !state.keys.is_empty() {
+        return Err(StoreError::damaged(File::Base, "it is missing"));
+    }
+    replay(&mut state, &journal.changes)?;
+    Ok(Saved { base_hash, was_bound, state, journal })
+}
+
+fn lock_error(error: AccountsError) -> StoreError {
+    match error {
+        AccountsError::Busy => StoreError::Busy,
+        AccountsError::NotOurs { .. } => StoreError::NotOurs(File::Lock),
+        AccountsError::Io { kind, .. } => StoreError::Io { file: File::Lock, kind },
+        _ => StoreError::io(File::Lock)(io::ErrorKind::Other.into()),
+    }
+}
+
 fn read_base(
     fs: &dyn FileSystem,
     files: &AccountFiles,
-    fingerprint: &str,
+    fingerprint: Option<&str>,
 ) -> Result<(Option<String>, State), StoreError> {
-    let Some(bytes) = read(fs, &files.state(), MAX_BASE_BYTES, File::Base)? else {
+    let Some(bytes) = read_file(fs, &files.state(), MAX_BASE_BYTES, File::Base)? else {
         return Ok((None, State::default()));
     };
     let state = base::parse(&bytes)
         .ok_or(StoreError::damaged(File::Base, "it is not the JSON of a state"))?;
-    if state.fingerprint().is_some_and(|bound| bound != fingerprint) {
+    let is_other = |bound| fingerprint.is_some_and(|wanted| wanted != bound);
+    if state.fingerprint().is_some_and(is_other) {
         return Err(StoreError::OtherIdentity);
     }
     Ok((Some(sha256_hex(&bytes)), state))
@@ -110,7 +152,7 @@ fn read_journal(
     base_hash: Option<&str>,
 ) -> Result<JournalFile, StoreError> {
     let damaged = |problem| StoreError::damaged(File::Journal, problem);
-    let Some(bytes) = read(fs, &files.journal(), MAX_JOURNAL_BYTES, File::Journal)? else {
+    let Some(bytes) = read_file(fs, &files.journal(), MAX_JOURNAL_BYTES, File::Journal)? else {
         return Ok(JournalFile::default());
     };
     let scan = record::scan(&bytes).map_err(damaged)?;
@@ -156,7 +198,7 @@ impl Entry {
 }
 
 fn read_keys(fs: &dyn FileSystem, files: &AccountFiles) -> Result<Keys, StoreError> {
-    let Some(bytes) = read(fs, &files.keys(), MAX_BASE_BYTES, File::Keys)? else {
+    let Some(bytes) = read_file(fs, &files.keys(), MAX_BASE_BYTES, File::Keys)? else {
         return Ok(Keys::default());
     };
     let damaged = |problem| StoreError::damaged(File::Keys, problem);
@@ -177,7 +219,7 @@ fn replay(state: &mut State, changes: &[Change]) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn read(
+fn read_file(
     fs: &dyn FileSystem,
     path: &std::path::Path,
     limit: u64,

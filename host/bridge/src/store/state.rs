@@ -129,6 +129,7 @@ impl State {
                 self.held.retain(|held| held.held_at >= *before);
                 applied.held_dropped = count - self.held.len();
             }
+            Change::GiveUp(ids) => self.held.retain(|held| !ids.contains(&held.id())),
         }
         Ok(applied)
     }

@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use proptest::prelude::*;
 use scv_bridge::{
     limits::HELD_AGE_SECONDS,
-    machine::{CommitId, Config, Failure, Input, Machine, Output, Timer, TurnEnd},
+    machine::{
+        Ask, AskError, AskId, CommitId, Config, Failure, Input, Machine, Output, Timer, TurnEnd,
+    },
     store::{Change, State},
 };
 use scv_plugin_api::wire::{Batch, Inbound, Scope, SendOutcome, Unprompted};
@@ -67,6 +69,10 @@ struct World {
     /// How long the last timer was set for.
     last_wait_ms: u64,
     is_polling: bool,
+    fresh: Vec<String>,
+    cancelled: Vec<String>,
+    forgotten: Vec<String>,
+    answers: Vec<(AskId, Result<(), AskError>)>,
     /// All messages that a batch ever brought and that want an answer.
     asked: Vec<Inbound>,
     turns_started: HashSet<String>,
@@ -86,6 +92,10 @@ impl World {
             timers: HashSet::new(),
             last_wait_ms: 0,
             is_polling: false,
+            fresh: Vec::new(),
+            cancelled: Vec::new(),
+            forgotten: Vec::new(),
+            answers: Vec::new(),
             asked: Vec::new(),
             turns_started: HashSet::new(),
             answered: HashMap::new(),
@@ -117,6 +127,7 @@ impl World {
                         "a second turn for {}",
                         turn.message_id
                     );
+                    self.fresh.extend(turn.is_fresh.then(|| turn.message_id.clone()));
                     self.turns.push(turn.message_id);
                     assert!(self.turns.len() <= 4);
                 }
@@ -133,6 +144,9 @@ impl World {
                     self.timers.insert(timer);
                     self.last_wait_ms = after_ms;
                 }
+                Output::CancelTurn(key) => self.cancelled.push(key),
+                Output::ForgetConversation(key) => self.forgotten.push(key),
+                Output::Answer(id, result) => self.answers.push((id, result)),
                 Output::Note(_) => {}
             }
         }
@@ -615,4 +629,117 @@ fn nothing_is_read_while_256_replies_wait() {
     world.end_send(0, 7);
     world.store(true);
     assert!(world.is_polling);
+}
+
+/// The texts of replies that wait, by the message that they answer.
+fn notice(world: &World, id: &str) -> String {
+    let mut all = world.state.pending().iter().filter(|p| p.message_id == id);
+    let notice = all.next().unwrap_or_else(|| panic!("{id} has no answer"));
+    assert!(notice.transient && all.next().is_none());
+    notice.reply.clone()
+}
+
+#[test]
+fn commands_need_no_slot_and_count_for_nothing() {
+    let mut world = World::new();
+    let mut messages: Vec<Inbound> =
+        (0..8).map(|n| direct(&format!("m{n}"), "u", "hello")).collect();
+    messages.extend(["/status", "/help", "/STOP ", "\u{ff0f}new"].map(|c| direct(c, "u", c)));
+    messages.push(direct("m8", "u", "/new and more"));
+    hello(&mut world, messages);
+    assert_eq!(world.state.claims().len(), 8);
+    assert!(notice(&world, "/status").contains("8 messages wait"));
+    assert!(notice(&world, "/help").contains("/stop"));
+    assert!(notice(&world, "/STOP ").contains("not working on any message"));
+    assert!(notice(&world, "m8").starts_with("I am still working"), "the 9th message");
+    assert_eq!(world.forgotten, ["u"]);
+    assert!(world.cancelled.is_empty());
+}
+
+#[test]
+fn stop_concerns_the_running_turn_of_the_sender_alone() {
+    let mut world = World::new();
+    hello(
+        &mut world,
+        vec![
+            in_group("m1", "g", "u", "one"),
+            in_group("m2", "g", "v", "two"),
+            direct("m3", "u", "three"),
+            direct("m4", "u", "four"),
+        ],
+    );
+    hello(&mut world, vec![in_group("s1", "g", "u", "/stop")]);
+    assert_eq!(world.cancelled, ["g\0u"]);
+    hello(&mut world, vec![direct("s2", "u", "/stop"), direct("s3", "w", "/stop")]);
+    assert_eq!(world.cancelled, ["g\0u", "u"]);
+    assert!(notice(&world, "s2").contains("One message waits"));
+    assert_eq!(world.state.claims().len(), 4, "what waits stays");
+}
+
+#[test]
+fn after_new_the_next_message_knows_nothing_of_those_before() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one"), direct("m2", "u", "two")]);
+    hello(&mut world, vec![direct("n", "u", "/new"), direct("m3", "u", "three")]);
+    hello(&mut world, vec![direct("m4", "u", "four")]);
+    assert_eq!(world.forgotten, ["u"]);
+    world.calm_down();
+    assert_eq!(world.fresh, ["m3"]);
+    assert_eq!(world.forgotten, ["u"]);
+}
+
+#[test]
+fn after_new_what_still_waits_is_forgotten_when_it_is_done() {
+    let mut world = World::new();
+    hello(&mut world, vec![direct("m1", "u", "one"), direct("n", "u", "/new")]);
+    world.calm_down();
+    assert_eq!(world.forgotten, ["u", "u"]);
+    hello(&mut world, vec![direct("m2", "u", "two")]);
+    world.calm_down();
+    assert!(world.fresh.is_empty(), "there is no session to replace");
+}
+
+/// Asks, and answers what became of it with the first try to store it.
+fn ask(world: &mut World, ask: Ask, ok: bool) -> Result<(), AskError> {
+    let id = AskId(world.answers.len() as u64);
+    world.feed(Input::Ask(id, ask));
+    world.store(ok);
+    let (answered, result) = world.answers.pop().expect("no answer");
+    assert_eq!(answered, id);
+    result
+}
+
+#[test]
+fn a_message_to_the_owner_is_stored_before_it_is_sent_and_held_when_refused() {
+    let mut world = World::new();
+    let send = |text: &str| Ask::Send(text.into());
+    assert_eq!(ask(&mut world, send("x"), false), Err(AskError::NotStored));
+    assert!(world.state.pending().is_empty() && world.sends.is_empty());
+    assert_eq!(ask(&mut world, send(&"x".repeat(300)), true), Ok(()));
+    assert_eq!(world.state.pending()[0].to_user_id, "u0");
+    world.end_send(0, 7);
+    world.store(true);
+    world.end_send(0, 0);
+    world.store(true);
+    assert_eq!(world.state.held()[0].reply, "x".repeat(100));
+    assert_eq!(ask(&mut world, send(" "), true), Err(AskError::Empty));
+    assert_eq!(ask(&mut world, send(&"x".repeat(65_537)), true), Err(AskError::TooLong));
+}
+
+#[test]
+fn held_replies_are_given_up_by_their_ids_or_not_at_all() {
+    let mut world = World::new();
+    for text in ["one", "two"] {
+        ask(&mut world, Ask::Send(text.into()), true).unwrap();
+        world.end_send(0, 0);
+        world.store(true);
+        world.fire_timers();
+    }
+    let ids: Vec<String> = world.state.held().iter().map(|held| held.id()).collect();
+    assert_ne!(ids[0], ids[1]);
+    let unknown = Ask::GiveUp(vec![ids[0].clone(), "0".into()]);
+    assert_eq!(ask(&mut world, unknown, true), Err(AskError::NoSuchHeld));
+    assert_eq!(ask(&mut world, Ask::GiveUp(vec![ids[0].clone()]), true), Ok(()));
+    let [left] = world.state.held() else { panic!("one is left") };
+    assert_eq!(left.reply, "two");
 }

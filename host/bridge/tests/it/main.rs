@@ -2,6 +2,7 @@
 
 mod accounts;
 mod cases;
+mod commands;
 mod damage;
 mod faults;
 mod legacy;

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::Key;
-use scv_bridge::{Clock, Health, HealthReport, RunError, RunErrorKind, SystemClock};
+use scv_bridge::{Clock, Desk, Health, HealthReport, RunError, RunErrorKind, SystemClock};
 use scv_plugin_api::wire::Identity;
 use scv_protocol::{Component, ComponentState};
 use tokio::{sync::Notify, time::Instant};
@@ -100,6 +100,7 @@ pub(super) enum Body {
 pub(super) struct Task {
     pub(super) cell: Arc<Cell>,
     pub(super) stop: CancellationToken,
+    pub(super) desk: Arc<Desk>,
     /// Taken by whoever waits for its end.
     pub(super) handle: Option<AbortOnDropHandle<()>>,
     /// Since when it was connected when that was last told to the log, in Unix seconds.

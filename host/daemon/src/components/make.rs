@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use scv_bridge::{AccountContext, SystemClock};
+use scv_bridge::{AccountContext, Desk, SystemClock};
 use scv_plugin_api::wire::{Identity, InspectRequest};
 use scv_plugin_host::LoadedChannel;
 use scv_protocol::{Component, ComponentState};
@@ -65,6 +65,7 @@ fn served_by(channel: &LoadedChannel, bare: Component) -> Component {
 fn run(parts: &Parts, served: Served) -> Task {
     let workspace = served.snapshot.settings.workspace.clone();
     let ticket = parts.accounts.ticket(&served.channel.manifest.id, &served.account);
+    let desk = Arc::<Desk>::default();
     let context = AccountContext {
         channel: served.channel.manifest,
         account: served.account,
@@ -72,6 +73,7 @@ fn run(parts: &Parts, served: Served) -> Task {
         dialer: Arc::clone(&parts.dialer),
         accounts: Arc::clone(&parts.accounts),
         ticket,
+        desk: Arc::clone(&desk),
         snapshot: served.snapshot,
         workspace: workspace.unwrap_or_else(|| parts.workspace.clone()),
         owner_turn_limit: parts.owner_turn_limit,
@@ -80,7 +82,7 @@ fn run(parts: &Parts, served: Served) -> Task {
     let (cell, stop) = (Cell::new(), CancellationToken::new());
     let work = supervise(context, Arc::clone(&cell), stop.clone());
     let handle = Some(AbortOnDropHandle::new(parts.tasks.spawn(work)));
-    Task { cell, stop, handle, told_connected: None }
+    Task { cell, stop, desk, handle, told_connected: None }
 }
 
 /// Asks the plugin whose account this is, beside everything else.

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use scv_bridge::{Accounts, ChannelId, Dialer};
+use scv_bridge::{Accounts, ChannelId, Desk, Dialer};
 use scv_plugin_host::{PluginHost, Refusal};
 use scv_protocol::{Component, ComponentState, DaemonStatus};
 use tokio::{
@@ -29,7 +29,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_RETRY_MS, PLUGINS_WAIT_MS, RECONCILE_MS};
 use change::Changing;
-use entry::Entry;
+use entry::{Body, Entry};
 use serving::{Serving, serving};
 
 pub(crate) use plan::Key;
@@ -186,6 +186,14 @@ impl Components {
             components: faults.chain(accounts).collect(),
             plugins: None,
             held: None,
+        }
+    }
+
+    /// Where an account takes requests, if it is one that runs.
+    pub(crate) fn desk(&self, key: &Key) -> Option<Arc<Desk>> {
+        match &self.table().entries.get(key)?.body {
+            Body::Running(task) => Some(Arc::clone(&task.desk)),
+            Body::Still | Body::Resting(_) => None,
         }
     }
 

@@ -1,5 +1,5 @@
 //! An agent behind the client protocol. The prompt says what it does:
-//! `say TEXT`, `tool`, `fail`, `hang`, `drop`, or `gate NAME` (waits until the gate opens).
+//! `say TEXT`, `tool`, `fail`, `hang`, `deaf`, `drop`, or `gate NAME` (waits until the gate opens).
 //! What stands before the last line of a prompt is ignored.
 
 use std::{
@@ -36,6 +36,8 @@ pub(crate) struct AgentState {
     pub(crate) prompts: Vec<String>,
     /// `no_tools` of every session.
     pub(crate) sessions: Vec<bool>,
+    /// Turns that ended because they were cancelled.
+    pub(crate) cancelled: usize,
     /// Connections that are open.
     pub(crate) open: usize,
     /// Turns that run, and the most that ever ran at once.
@@ -85,6 +87,13 @@ struct Connection {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     out: WriteHalf<DuplexStream>,
     seq: u64,
+}
+
+/// How a wait inside a turn ended.
+#[derive(PartialEq)]
+enum Waited {
+    Passed,
+    Cancelled,
 }
 
 /// Leaves its count right however the connection ends.
@@ -167,7 +176,9 @@ impl Connection {
             "say" => self.say(&request_id, rest).await?,
             "tool" => self.tool(&request_id).await?,
             "gate" => {
-                self.pass_gate(rest).await?;
+                if self.pass_gate(rest).await? == Waited::Cancelled {
+                    return self.cancelled(&request_id).await;
+                }
                 self.say(&request_id, rest).await?;
             }
             "fail" => {
@@ -181,7 +192,13 @@ impl Connection {
                     })
                     .await;
             }
-            "hang" => self.read_until_closed().await?,
+            "hang" => {
+                self.until_cancelled().await?;
+                return self.cancelled(&request_id).await;
+            }
+            "deaf" => loop {
+                self.until_cancelled().await?;
+            },
             "drop" => return None,
             other => panic!("the test agent cannot {other:?}"),
         }
@@ -213,18 +230,28 @@ impl Connection {
         self.say(request_id, if approved { "approved" } else { "denied" }).await
     }
 
-    async fn pass_gate(&mut self, name: &str) -> Option<()> {
+    async fn pass_gate(&mut self, name: &str) -> Option<Waited> {
         let agent = self.agent.clone();
         tokio::select! {
-            () = agent.wait("a gate", |state| state.gates.contains(name).then_some(())) => Some(()),
-            gone = self.read_until_closed() => gone,
+            () = agent.wait("a gate", |state| state.gates.contains(name).then_some(())) => {
+                Some(Waited::Passed)
+            }
+            waited = self.until_cancelled() => waited,
         }
     }
 
-    /// Never `Some`: a client says nothing while its turn runs.
-    async fn read_until_closed(&mut self) -> Option<()> {
-        while self.read().await.is_some() {}
-        None
+    /// A client can only cancel while its turn runs; `None` when it leaves.
+    async fn until_cancelled(&mut self) -> Option<Waited> {
+        match self.read().await? {
+            ClientMessage::TurnCancel { .. } => Some(Waited::Cancelled),
+            other => panic!("not while a turn runs: {other:?}"),
+        }
+    }
+
+    async fn cancelled(&mut self, request_id: &str) -> Option<()> {
+        self.agent.state(|state| state.cancelled += 1);
+        let at = self.at(request_id);
+        self.write(ServerEvent::TurnCancelled { at, origin: None }).await
     }
 
     fn at(&mut self, request_id: &str) -> TurnRef {

@@ -10,8 +10,8 @@ use std::{
 };
 
 use scv_bridge::{
-    AccountContext, AccountName, Accounts, Clock, Health, RunError, Snapshot, Ticket, run_account,
-    store::State,
+    AccountContext, AccountName, Accounts, Clock, Desk, Health, RunError, Snapshot, Ticket,
+    run_account, store::State,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,7 @@ impl Clock for TestClock {
 
 pub(crate) struct Running {
     pub(crate) health: Arc<Health>,
+    pub(crate) desk: Arc<Desk>,
     /// Kept between runs, as a supervisor does.
     _ticket: Ticket,
     stop: CancellationToken,
@@ -79,6 +80,7 @@ pub(crate) fn start_with(
     agent: &Agent,
 ) -> Running {
     let ticket = accounts.ticket(home.channel.as_str(), account);
+    let desk = Arc::<Desk>::default();
     let context = AccountContext {
         channel: platform.channel(),
         account: account.clone(),
@@ -86,6 +88,7 @@ pub(crate) fn start_with(
         dialer: Arc::new(agent.clone()),
         accounts: Arc::clone(accounts),
         ticket: ticket.clone(),
+        desk: Arc::clone(&desk),
         snapshot,
         workspace: PathBuf::from("/"),
         owner_turn_limit: OWNER_LIMIT,
@@ -93,7 +96,7 @@ pub(crate) fn start_with(
     };
     let (health, stop) = (Arc::new(Health::default()), CancellationToken::new());
     let task = tokio::spawn(run_account(context, Arc::clone(&health), stop.clone()));
-    Running { health, _ticket: ticket, stop, task }
+    Running { health, desk, _ticket: ticket, stop, task }
 }
 
 impl Running {
