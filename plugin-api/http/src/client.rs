@@ -19,9 +19,11 @@ use crate::error::{HttpError, Phase};
 use crate::failure::{self, Failure};
 use crate::limits;
 use crate::link::LinkState;
+use crate::origin::Origin;
 use crate::request::Request;
 use crate::response::{Response, ResponseStream};
 use crate::route::{Route, Routes};
+use crate::stream::Stream;
 use crate::tls::LazyTls;
 
 /// Limits of a whole exchange.
@@ -53,6 +55,7 @@ pub struct HttpClient {
 
 struct Inner {
     routes: Arc<Routes>,
+    connector: Connector,
     user_agent: Option<HeaderValue>,
     /// The usual way: connections are kept for a moment.
     pooled: Client<Connector, Full<Bytes>>,
@@ -81,8 +84,8 @@ impl HttpClient {
         let tls = LazyTls::new(config.extra_ca_pem);
         let connector = Connector::new(routes.clone(), tls);
         let pooled = pool(connector.clone(), limits::POOL_IDLE_PER_HOST_COUNT);
-        let fresh = pool(connector, 0);
-        Ok(Self { inner: Arc::new(Inner { routes, user_agent, pooled, fresh }) })
+        let fresh = pool(connector.clone(), 0);
+        Ok(Self { inner: Arc::new(Inner { routes, connector, user_agent, pooled, fresh }) })
     }
 
     /// Sends a request and reads the whole response. Dropping the future closes the connection.
@@ -117,6 +120,19 @@ impl HttpClient {
         let headers = start + limits.headers;
         let deadlines = Deadlines { connect: headers.min(start + limits.connect), headers };
         Ok(ResponseStream::new(self.open(request, deadlines).await?))
+    }
+
+    /// Opens a connection of its own to an origin, the way a request would go (proxy, TLS), for
+    /// a protocol that goes on where HTTP ends, such as a websocket. It is never pooled.
+    ///
+    /// # Errors
+    /// As for a request whose connection cannot be made; [`HttpError::Timeout`] after `limit`.
+    pub async fn dial(&self, origin: &Origin, limit: Duration) -> Result<Stream, HttpError> {
+        let connecting = self.inner.connector.clone().dial(origin);
+        match tokio::time::timeout(limit, connecting).await {
+            Ok(result) => result,
+            Err(_) => Err(HttpError::Timeout { phase: Phase::Connect }),
+        }
     }
 
     async fn open(

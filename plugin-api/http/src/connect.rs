@@ -18,6 +18,7 @@ use crate::limits;
 use crate::link::{Io, Link};
 use crate::origin::Origin;
 use crate::route::{Route, Routes};
+use crate::stream::Stream;
 use crate::tls::LazyTls;
 
 /// What the pool asks for a new connection.
@@ -37,27 +38,51 @@ impl Connector {
         Self { routes, tcp, tls }
     }
 
+    /// A connection for requests.
     async fn connect(mut self, target: Uri) -> Result<Link, HttpError> {
         let origin = Origin::of(&target)?;
-        let io = match self.routes.route(&target, &origin) {
-            Route::Direct => self.dial(target).await?,
-            Route::Forward(proxy) => return Ok(Link::new(self.dial_proxy(&proxy).await?, true)),
-            Route::Tunnel(proxy) => tunnel(self.dial_proxy(&proxy).await?, &proxy, &target).await?,
-        };
-        match origin.is_https() {
-            true => Ok(Link::new(self.tls.wrap(io, origin.host()).await?, false)),
-            false => Ok(Link::new(io, false)),
+        match self.routes.route(&target, &origin) {
+            Route::Forward(proxy) => Ok(Link::new(self.dial_proxy(&proxy).await?, true)),
+            route => Ok(Link::new(self.reach(&target, &origin, route).await?, false)),
         }
     }
 
-    async fn dial(&mut self, target: Uri) -> Result<Box<dyn Io>, HttpError> {
+    /// A connection for bytes: a proxy that only forwards requests is no way for them.
+    pub(crate) async fn dial(mut self, origin: &Origin) -> Result<Stream, HttpError> {
+        let target: Uri = origin.to_string().parse().map_err(|_| HttpError::InvalidUrl)?;
+        let route = match self.routes.route(&target, origin) {
+            Route::Forward(proxy) => Route::Tunnel(proxy),
+            route => route,
+        };
+        Ok(Stream::new(self.reach(&target, origin, route).await?))
+    }
+
+    async fn reach(
+        &mut self,
+        target: &Uri,
+        origin: &Origin,
+        route: Route,
+    ) -> Result<Box<dyn Io>, HttpError> {
+        let io = match route {
+            Route::Direct => self.dial_tcp(target.clone()).await?,
+            Route::Forward(proxy) | Route::Tunnel(proxy) => {
+                tunnel(self.dial_proxy(&proxy).await?, &proxy, origin).await?
+            }
+        };
+        match origin.is_https() {
+            true => self.tls.wrap(io, origin.host()).await,
+            false => Ok(io),
+        }
+    }
+
+    async fn dial_tcp(&mut self, target: Uri) -> Result<Box<dyn Io>, HttpError> {
         let stream = self.tcp.call(target).await.map_err(|_| HttpError::Connect)?;
         Ok(Box::new(stream.into_inner()))
     }
 
     async fn dial_proxy(&mut self, proxy: &Intercept) -> Result<Box<dyn Io>, HttpError> {
         let origin = Origin::of(proxy.uri()).map_err(|_| HttpError::InvalidProxy)?;
-        let io = self.dial(proxy.uri().clone()).await?;
+        let io = self.dial_tcp(proxy.uri().clone()).await?;
         match origin.is_https() {
             true => self.tls.wrap(io, origin.host()).await,
             false => Ok(io),
@@ -85,10 +110,9 @@ impl Service<Uri> for Connector {
 async fn tunnel(
     io: Box<dyn Io>,
     proxy: &Intercept,
-    target: &Uri,
+    origin: &Origin,
 ) -> Result<Box<dyn Io>, HttpError> {
-    let host = target.host().ok_or(HttpError::InvalidUrl)?;
-    let authority = format!("{host}:{}", target.port_u16().unwrap_or(443));
+    let authority = origin.authority();
     let mut request = http::Request::builder()
         .method(Method::CONNECT)
         .uri(&authority)

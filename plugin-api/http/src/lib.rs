@@ -14,6 +14,7 @@ pub mod origin;
 mod request;
 mod response;
 mod route;
+mod stream;
 mod tls;
 
 pub use client::{FetchLimits, HttpClient, StreamLimits};
@@ -22,3 +23,4 @@ pub use error::{HttpError, Phase};
 pub use origin::Origin;
 pub use request::Request;
 pub use response::{Response, ResponseStream};
+pub use stream::Stream;

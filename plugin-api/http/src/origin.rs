@@ -57,6 +57,14 @@ impl Origin {
         self.port.unwrap_or(default_port(self.https))
     }
 
+    /// `host:port`, as a `CONNECT` names it.
+    pub(crate) fn authority(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port()),
+            false => format!("{}:{}", self.host, self.port()),
+        }
+    }
+
     /// True for `localhost`, 127.0.0.0/8 and ::1; no name is looked up.
     pub fn is_loopback(&self) -> bool {
         if let Ok(address) = self.host.parse::<Ipv4Addr>() {

@@ -5,8 +5,9 @@ mod support;
 use std::sync::Arc;
 
 use rcgen::generate_simple_self_signed;
-use scv_http::{FetchLimits, HttpClient, HttpConfig, HttpError, Phase, Request};
+use scv_http::{FetchLimits, HttpClient, HttpConfig, HttpError, Origin, Phase, Request};
 use support::{LONG, Peer, SHORT, Server, fetch_limits, ok};
+use tokio::io::AsyncReadExt;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
@@ -70,6 +71,26 @@ async fn https_goes_through_a_tunnel() {
     assert!(connect.contains(BASIC), "{connect}");
     assert!(request.starts_with("GET /p HTTP/1.1\r\n"), "{request}");
     assert!(!request.contains("proxy-authorization"), "{request}");
+}
+
+#[tokio::test]
+async fn a_dialled_connection_goes_the_same_way() {
+    let (acceptor, ca) = certificate();
+    let proxy = Server::bind().await;
+    let client = through(&proxy, Some(ca));
+    let origin = Origin::parse("https://api.example").expect("origin");
+    let serve = async {
+        let (connect, peer) = proxy.answer(b"HTTP/1.1 200 Established\r\n\r\n").await;
+        let mut tls = Peer { io: acceptor.accept(peer.io).await.expect("handshake") };
+        tls.send(b"no HTTP at all").await;
+        (connect, tls)
+    };
+    let (stream, (connect, _tls)) = tokio::join!(client.dial(&origin, LONG), serve);
+    assert!(connect.starts_with("CONNECT api.example:443 HTTP/1.1\r\n"), "{connect}");
+    assert!(connect.contains(BASIC), "{connect}");
+    let mut bytes = [0; 14];
+    stream.expect("a connection").read_exact(&mut bytes).await.expect("bytes");
+    assert_eq!(&bytes, b"no HTTP at all");
 }
 
 #[tokio::test]
