@@ -6,6 +6,8 @@ pub const MAX_CLIENT_FRAME_BYTES: usize = 1024 * 1024;
 pub const MAX_PROMPT_BYTES: usize = 256 * 1024;
 /// A frame from the server: a capped assistant message, escaped at its worst, and its envelope.
 pub const MAX_SERVER_FRAME_BYTES: usize = 8 * 1024 * 1024;
+/// The most that a server can be configured to take or to send as one frame.
+pub const MAX_CONFIGURED_FRAME_BYTES: usize = 64 * 1024 * 1024;
 /// Assistant text of one response.
 pub const MAX_ASSISTANT_TEXT_BYTES: usize = 1024 * 1024;
 /// Frames that may wait for a client that does not read.
@@ -30,3 +32,4 @@ pub const MAX_PROMPT_HISTORY_ITEMS_COUNT: usize = 200;
 const _: () = assert!(MAX_PROMPT_BYTES < MAX_CLIENT_FRAME_BYTES);
 const _: () = assert!(MAX_SERVER_FRAME_BYTES > 6 * MAX_ASSISTANT_TEXT_BYTES);
 const _: () = assert!(WRITER_QUEUE_MIN_BYTES >= 2 * MAX_SERVER_FRAME_BYTES);
+const _: () = assert!(MAX_CONFIGURED_FRAME_BYTES >= MAX_SERVER_FRAME_BYTES);

@@ -81,9 +81,17 @@ fn every_code_and_state_is_on_the_page() {
 fn the_limits_on_the_page_are_the_limits() {
     use scv_protocol::limits;
     let rows = [
-        ("a line from a client", limits::MAX_CLIENT_FRAME_BYTES / (1024 * 1024), "MiB"),
+        (
+            "a line from a client (`protocol.max_client_frame_bytes`)",
+            limits::MAX_CLIENT_FRAME_BYTES / (1024 * 1024),
+            "MiB",
+        ),
         ("a prompt", limits::MAX_PROMPT_BYTES / 1024, "KiB"),
-        ("a line from the server", limits::MAX_SERVER_FRAME_BYTES / (1024 * 1024), "MiB"),
+        (
+            "a line from the server (`protocol.max_server_frame_bytes`)",
+            limits::MAX_SERVER_FRAME_BYTES / (1024 * 1024),
+            "MiB",
+        ),
         ("assistant text of one response", limits::MAX_ASSISTANT_TEXT_BYTES / (1024 * 1024), "MiB"),
         ("waiting for a client that does not read", limits::WRITER_QUEUE_FRAMES_COUNT, "lines"),
     ];

@@ -70,6 +70,15 @@ impl Agent {
         Ok(Arc::new(Self { config, http }))
     }
 
+    /// The same agent with another configuration; both share their connections.
+    ///
+    /// # Errors
+    /// As [`Agent::new`].
+    pub fn with(&self, config: AgentConfig) -> Result<Arc<Self>, AgentError> {
+        check_limits(&config)?;
+        Ok(Arc::new(Self { config, http: self.http.clone() }))
+    }
+
     /// The configuration.
     pub const fn config(&self) -> &AgentConfig {
         &self.config

@@ -119,6 +119,12 @@ Examples:
 Exit status: 0 answered, 1 failed, 2 usage, 3 answered but a tool call was denied,
 4 a limit was reached, 5 the provider failed, 6 --daemon and none runs, 130 cancelled.")]
     Exec(ExecArgs),
+    /// Serve one program over its own pipes
+    #[command(after_help = "\
+Standard input and output carry the protocol of docs/protocol.md, one JSON object a line; the log
+goes to stderr. The end of the input ends the server, and whatever it runs. No daemon is needed,
+and none is asked.")]
+    Server(ServerArgs),
     /// Show the daemon and its accounts
     Status(JsonArgs),
     /// Make the daemon look at accounts, settings and plugins now
@@ -129,6 +135,16 @@ Exit status: 0 answered, 1 failed, 2 usage, 3 answered but a tool call was denie
     /// See the plugins that serve channels
     #[command(subcommand)]
     Plugins(PluginsCommand),
+    /// See what is configured, and where
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look for what is wrong, and say what to do about it
+    #[command(after_help = "\
+A line for each thing: home, modes, socket, config, provider, plugins, accounts.
+Nothing is changed, and nobody outside of this machine is asked.
+
+Exit status: 0 nothing is wrong, 1 something is.")]
+    Doctor(DoctorArgs),
 }
 
 #[derive(Debug, Args)]
@@ -141,6 +157,13 @@ pub(crate) struct RunArgs {
     /// Load no plugin; chat accounts stay off
     #[arg(long)]
     pub(crate) no_plugins: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// Speak the protocol on standard input and output
+    #[arg(long, required = true)]
+    pub(crate) stdio: bool,
 }
 
 #[derive(Debug, Clone, Default, Args)]
@@ -299,6 +322,24 @@ pub(crate) struct ChannelSendArgs {
 pub(crate) enum PluginsCommand {
     /// List plugin files, what they serve, and why one does not load
     List(PluginListArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print each value that is in effect in the current folder, and where it comes from
+    Show(JsonArgs),
+    /// Write a commented config.toml into scv's home; one that is there is left as it is
+    Init,
+    /// Print where the home's config.toml is
+    Path,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+    #[command(flatten)]
+    pub(crate) plugins: PluginDirs,
 }
 
 #[derive(Debug, Args)]

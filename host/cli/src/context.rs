@@ -7,7 +7,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use scv_daemon::{
-    ApprovalPolicy, Config, ConfigError, ConfigSources, Overrides, PluginsConfig, socket_path,
+    ApprovalPolicy, Config, ConfigError, ConfigSources, Given, Overrides, PluginsConfig,
+    config_path, socket_path,
 };
 use scv_plugin_host::{SearchOptions, SearchPath};
 use scv_protocol::{
@@ -61,15 +62,18 @@ impl Context {
         PluginsConfig::load(&self.sources()).map_err(wrong)
     }
 
-    fn sources(&self) -> ConfigSources {
+    /// Every layer of configuration.
+    pub(crate) fn sources(&self) -> ConfigSources {
+        let Global { provider, model, base_url, approval_policy, .. } = &self.global;
+        let policy = approval_policy.map(ApprovalPolicy::from);
         ConfigSources {
             home: self.home.clone(),
             file: self.global.config.clone(),
             overrides: Overrides {
-                provider: self.global.provider.clone(),
-                model: self.global.model.clone(),
-                base_url: self.global.base_url.clone(),
-                approval_policy: self.global.approval_policy.map(ApprovalPolicy::from),
+                provider: given(provider, "--provider", "SCV_PROVIDER"),
+                model: given(model, "--model", "SCV_MODEL"),
+                base_url: given(base_url, "--base-url", "SCV_BASE_URL"),
+                approval_policy: policy.map(|value| Given { value, by: "--approval-policy" }),
             },
         }
     }
@@ -80,7 +84,7 @@ impl Context {
         let Some(start) = written(&socket_path(&self.home)) else {
             return false;
         };
-        let files = [Some(self.home.join("config.toml")), self.global.config.clone()];
+        let files = [Some(config_path(&self.home)), self.global.config.clone()];
         files.iter().flatten().filter_map(|file| written(file)).any(|at| at > start)
     }
 
@@ -131,7 +135,18 @@ impl Context {
     }
 }
 
-fn wrong(error: ConfigError) -> anyhow::Error {
+/// A value of the command line, and whether it is there by the flag or by its variable.
+fn given(
+    value: &Option<String>,
+    flag: &'static str,
+    variable: &'static str,
+) -> Option<Given<String>> {
+    let value = value.clone()?;
+    let by = if env::var(variable).is_ok_and(|set| set == value) { variable } else { flag };
+    Some(Given { value, by })
+}
+
+pub(crate) fn wrong(error: ConfigError) -> anyhow::Error {
     exit::usage(format!("{:#}", anyhow::Error::from(error)))
 }
 

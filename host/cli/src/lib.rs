@@ -3,7 +3,9 @@
 mod args;
 mod channels;
 mod components;
+mod config;
 mod context;
+mod doctor;
 mod exec;
 mod exit;
 mod limits;
@@ -11,6 +13,7 @@ mod log;
 mod plugins;
 mod qr;
 mod run;
+mod server;
 mod signals;
 mod stdin;
 mod stdout;
@@ -57,10 +60,13 @@ async fn dispatch(cli: Cli, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {
     let context = Context::new(cli.global)?;
     match cli.command {
         Command::Run(args) => run::run(&context, args, fs).await,
+        Command::Server(_) => server::run(&context).await,
         Command::Exec(args) => exec::run(&context, args).await,
         Command::Status(args) => components::status(&context, args).await,
         Command::Reload => components::reload(&context).await,
         Command::Channels(command) => channels::run(&context, command, fs).await,
+        Command::Config(command) => config::run(&context, command),
+        Command::Doctor(args) => doctor::run(&context, args, fs).await,
         Command::Plugins(command) => plugins::run(&context, command).await,
     }
 }

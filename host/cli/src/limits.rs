@@ -16,3 +16,5 @@ pub(crate) const LOG_QUEUE_LINES_COUNT: usize = 4096;
 pub(crate) const WATCH_STEP_MS: u64 = 1_000;
 /// What `channels send` takes: as much as an answer may be.
 pub(crate) const SEND_TEXT_BYTES: usize = 64 * 1024;
+/// Files and folders whose modes `scv doctor` looks at.
+pub(crate) const MAX_DOCTOR_ENTRIES_COUNT: usize = 10_000;

@@ -53,6 +53,12 @@ pub enum DaemonError {
         /// The folder.
         path: PathBuf,
     },
+    /// There is a configuration file already.
+    #[error("{} exists already and is left as it is; edit it, or move it away first", path.display())]
+    ConfigExists {
+        /// The file.
+        path: PathBuf,
+    },
     /// The agent does not accept the configuration.
     #[error("{0}")]
     Agent(String),

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use scv_agent::Agent;
 use scv_bridge::Dialer;
 use scv_plugin_api::host::BoxFuture;
 use scv_protocol::{
     ClientInfo,
     client::{Client, ClientError},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -15,6 +18,7 @@ use crate::{
     Config, DaemonError,
     connection::{self, Server},
     limits::IN_PROCESS_PIPE_BYTES,
+    sessions::Sessions,
 };
 
 /// A server inside this process. It manages no components: `daemon.control` is `unsupported`.
@@ -30,18 +34,17 @@ impl InProcess {
     /// # Errors
     /// [`DaemonError::Agent`] when the agent does not accept the configuration.
     pub fn private(config: Config, info: ClientInfo) -> Result<Self, DaemonError> {
-        let agent = Agent::new(config.agent).map_err(|e| DaemonError::Agent(e.to_string()))?;
-        let stop = CancellationToken::new();
-        Ok(Self::new(agent, info, TaskTracker::new(), stop))
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        Ok(Self::new(Sessions::new(config)?, info, tasks, stop))
     }
 
     pub(crate) fn new(
-        agent: Arc<Agent>,
+        sessions: Sessions,
         info: ClientInfo,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let server = Arc::new(Server { agent, components: None, tasks });
+        let server = Arc::new(Server { sessions, components: None, tasks });
         Self { server, info, stop }
     }
 
@@ -51,9 +54,18 @@ impl InProcess {
     /// Those of the handshake; [`ClientError::Closed`] once the server is stopped.
     pub async fn connect(&self) -> Result<Client, ClientError> {
         let (ours, theirs) = tokio::io::duplex(IN_PROCESS_PIPE_BYTES);
-        let serve = connection::serve(Arc::clone(&self.server), theirs, self.stop.clone());
-        self.server.tasks.spawn(serve);
+        self.serve(theirs);
         Client::handshake(ours, self.info.clone()).await
+    }
+
+    /// Serves one client over a stream of the caller's; the task ends when the client has gone,
+    /// or after [`InProcess::close`].
+    pub fn serve<S>(&self, stream: S) -> JoinHandle<()>
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let serve = connection::serve(Arc::clone(&self.server), stream, self.stop.clone());
+        self.server.tasks.spawn(serve)
     }
 
     /// Ends every connection and waits until their work is over.

@@ -22,11 +22,15 @@ mod lock;
 mod mail;
 mod plugins;
 mod server;
+mod sessions;
 mod socket;
 mod version_2;
 
 pub use components::channel_fault;
-pub use config::{ApprovalPolicy, Config, ConfigError, ConfigSources, Overrides, PluginsConfig};
+pub use config::{
+    Answering, ApprovalPolicy, Config, ConfigError, ConfigSources, Given, Overrides, PluginsConfig,
+    Setting, Source, config_path, effective, init as init_config,
+};
 pub use error::DaemonError;
 pub use home::prepare_home;
 pub use import::import_single_file;

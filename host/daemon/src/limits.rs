@@ -38,6 +38,10 @@ pub const READ_BUFFER_BYTES: usize = 16 * 1024;
 pub const IN_PROCESS_PIPE_BYTES: usize = 64 * 1024;
 /// A configuration file.
 pub const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
+/// The smallest limit for a client's frame: a short prompt must fit.
+pub const MIN_CLIENT_FRAME_BYTES: usize = 4096;
+/// `tools.agent_timeout_seconds` when it is not set.
+pub const AGENT_TIMEOUT_SECONDS: u64 = 3600;
 /// Added to the tools' ceiling for a turn of an account's owner.
 pub const OWNER_TURN_MARGIN_SECONDS: u64 = 300;
 /// A turn of an account's owner may last at least this long.

@@ -26,6 +26,7 @@ use crate::{
     },
     lock::InstanceLock,
     plugins::plugin_options,
+    sessions::Sessions,
     socket::Socket,
 };
 
@@ -89,8 +90,8 @@ impl Daemon {
             _ => return Err(DaemonError::Workspace { path: workspace }),
         };
         let max_timeout = options.config.agent.tools.max_timeout;
-        let agent = Agent::new(options.config.agent)
-            .map_err(|error| DaemonError::Agent(error.to_string()))?;
+        let plugins = options.config.plugins.clone();
+        let sessions = Sessions::new(options.config)?;
         let home = options.home;
         prepare_home(&home)?;
         let lock = InstanceLock::acquire(&home).await?;
@@ -99,8 +100,8 @@ impl Daemon {
         let (tasks, hang_up) = (TaskTracker::new(), CancellationToken::new());
         let bridge =
             ClientInfo { name: "scv-bridge".into(), version: env!("CARGO_PKG_VERSION").into() };
-        let dialer = InProcess::new(Arc::clone(&agent), bridge, tasks.clone(), hang_up.clone());
-        let plugins = plugin_options(&home, options.search, &options.config.plugins);
+        let dialer = InProcess::new(sessions.clone(), bridge, tasks.clone(), hang_up.clone());
+        let plugins = plugin_options(&home, options.search, &plugins);
         let components = Components::new(Parts {
             accounts: Arc::new(Accounts::new(Home::new(home.clone()), options.fs)),
             plugins: PluginHost::new(plugins),
@@ -111,11 +112,11 @@ impl Daemon {
             tasks: tasks.clone(),
         });
         let server = Arc::new(Server {
-            agent,
+            sessions,
             components: Some(Arc::clone(&components)),
             tasks: tasks.clone(),
         });
-        tell_ready(&home, &workspace, &server.agent);
+        tell_ready(&home, &workspace, server.sessions.agent());
         Ok(Self { socket, server, components, tasks, hang_up })
     }
 

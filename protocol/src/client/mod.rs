@@ -12,7 +12,7 @@ use tokio::{
 use crate::{
     CURRENT_VERSION, ClientInfo, ClientMessage, ErrorCode, ServerEvent,
     codec::{Line, LineDecoder},
-    limits::MAX_SERVER_FRAME_BYTES,
+    limits::MAX_CONFIGURED_FRAME_BYTES,
 };
 
 pub use control::control;
@@ -141,7 +141,7 @@ impl EventReader {
     fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
         Self {
             stream: Box::new(stream),
-            decoder: LineDecoder::new(MAX_SERVER_FRAME_BYTES),
+            decoder: LineDecoder::new(MAX_CONFIGURED_FRAME_BYTES),
             lines: VecDeque::new(),
             buffer: vec![0; 16 * 1024],
         }

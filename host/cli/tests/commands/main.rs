@@ -1,7 +1,9 @@
 //! The program as scripts and people use it: its output and its exit status.
 
 mod channels;
+mod config;
 mod daemon;
 mod exec;
+mod server;
 mod support;
 mod terminal;

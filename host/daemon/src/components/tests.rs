@@ -2,7 +2,6 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use scv_agent::{Agent, AgentConfig};
 use scv_bridge::{AccountName, Home, SettingsChange, fs::RealFileSystem};
 use scv_plugin_api::wire::{Fault, Identity, Manifest};
 use scv_plugin_host::{
@@ -11,7 +10,7 @@ use scv_plugin_host::{
 use scv_protocol::{ClientInfo, ControlCommand, RemoteTools};
 
 use super::*;
-use crate::InProcess;
+use crate::{Config, InProcess, sessions::Sessions};
 
 struct World {
     home: tempfile::TempDir,
@@ -32,10 +31,10 @@ fn manifest() -> Manifest {
 
 /// Components on this home, with nothing loaded.
 pub(crate) fn components(home: &Path) -> Arc<Components> {
-    let agent = Agent::new(AgentConfig::default()).unwrap();
+    let sessions = Sessions::new(Config::default()).unwrap();
     let info = ClientInfo { name: "bridge".into(), version: "0".into() };
     let tasks = TaskTracker::new();
-    let dialer = InProcess::new(agent, info, tasks.clone(), CancellationToken::new());
+    let dialer = InProcess::new(sessions, info, tasks.clone(), CancellationToken::new());
     let accounts = Accounts::new(Home::new(home), Arc::new(RealFileSystem));
     let components = Components::new(Parts {
         accounts: Arc::new(accounts),

@@ -8,54 +8,72 @@ use std::{
 use scv_agent::{
     AgentConfig, Secret,
     config::{
-        ApprovalPolicy as AgentPolicy, OmittedField, OpenAiConfig, ProviderConfig, ProviderKind,
-        ToolsConfig, WireApi as AgentWireApi,
+        ApprovalPolicy as AgentPolicy, ContextConfig, HistoryConfig, OmittedField, OpenAiConfig,
+        ProviderConfig, ProviderKind, ToolsConfig, WireApi as AgentWireApi,
     },
 };
+use scv_protocol::limits::MAX_CONFIGURED_FRAME_BYTES;
 
 use super::{
     ApprovalPolicy, ConfigError, Overrides,
     file::{self, ConfigFile, NamedProvider, Omit, ToolsTable, WireApi},
 };
+use crate::limits::MIN_CLIENT_FRAME_BYTES;
 
 /// The provider that needs nothing.
 const ECHO: &str = "echo";
 /// The provider when none is configured but its key variable is set.
 const DEFAULT_PROVIDER: &str = "openai";
-const DEFAULT_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
+/// Where a provider's key is looked for when nothing names another place.
+pub(super) const DEFAULT_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 
-pub(super) fn config(
-    file: ConfigFile,
+/// Settles which provider answers, and with what: after this no key waits for another.
+pub(super) fn settle(
+    file: &mut ConfigFile,
     overrides: &Overrides,
     env: impl Fn(&str) -> Option<String>,
-) -> Result<AgentConfig, ConfigError> {
-    let env = |name: &str| env(name).filter(|value| !value.is_empty());
-    let mut config = AgentConfig { tools: tools(&file, overrides)?, ..AgentConfig::default() };
-    if let Some(steps) = file.agent.max_steps {
-        config.max_steps = positive("agent.max_steps", steps)?;
+) -> Result<(), ConfigError> {
+    let has_default_key = env(DEFAULT_KEY_VARIABLE).is_some_and(|value| !value.is_empty());
+    let active = active(file.provider.active.as_ref(), &file.providers, has_default_key)?;
+    if !file.providers.contains_key(&active) {
+        file.providers.insert(active.clone(), built_in(&active));
     }
-    let mut named = file.providers;
-    config.active = active(
-        overrides.provider.as_ref().or(file.provider.active.as_ref()),
-        &named,
-        env(DEFAULT_KEY_VARIABLE).is_some(),
-    )?;
-    if config.active == DEFAULT_PROVIDER {
-        named.entry(DEFAULT_PROVIDER.to_owned()).or_default();
+    if let Some(chosen) = file.providers.get_mut(&active) {
+        if let Some(model) = &overrides.model {
+            chosen.model = Some(model.value.clone());
+        }
+        if let Some(url) = &overrides.base_url {
+            chosen.base_url.clone_from(&url.value);
+        }
     }
-    if let Some(chosen) = named.get_mut(&config.active) {
-        chosen.model = overrides.model.clone().or(chosen.model.take());
-        chosen.base_url = overrides.base_url.clone().or(chosen.base_url.take());
+    for (name, provider) in &mut file.providers {
+        settle_model(name, provider)?;
     }
-    if let Some(chosen) = named.get(&config.active) {
-        check_key_variable(&config.active, chosen, env)?;
+    file.provider.active = Some(active);
+    Ok(())
+}
+
+fn built_in(name: &str) -> NamedProvider {
+    let kind = match name {
+        ECHO => file::ProviderKind::Echo,
+        _ => file::ProviderKind::OpenaiCompatible,
+    };
+    NamedProvider { kind, ..NamedProvider::default() }
+}
+
+fn settle_model(name: &str, provider: &mut NamedProvider) -> Result<(), ConfigError> {
+    if provider.model.is_some() || provider.kind == file::ProviderKind::Echo {
+        return Ok(());
     }
-    for (name, provider) in named {
-        let made = one_provider(&name, &provider, &env)?;
-        config.providers.insert(name, made);
+    // Another server would hardly know the default model.
+    if provider.base_url != OpenAiConfig::default().base_url {
+        return Err(wrong(format!(
+            "providers.{name}.model is not set; name a model that the server of its base_url knows"
+        )));
     }
-    Ok(config)
+    provider.model = Some(DEFAULT_MODEL.to_owned());
+    Ok(())
 }
 
 /// The provider that answers: the one that was named, else the only sensible one.
@@ -90,73 +108,124 @@ fn known_names(providers: &BTreeMap<String, NamedProvider>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn one_provider(
-    name: &str,
-    provider: &NamedProvider,
-    env: &impl Fn(&str) -> Option<String>,
-) -> Result<ProviderConfig, ConfigError> {
-    if provider.kind == file::ProviderKind::Echo {
-        return Ok(ProviderConfig::echo());
+/// The agent's configuration from settled values.
+pub(super) fn config(
+    file: &ConfigFile,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<AgentConfig, ConfigError> {
+    let env = |name: &str| env(name).filter(|value| !value.is_empty());
+    check_frames(file)?;
+    let active = file.provider.active.clone().unwrap_or_else(|| ECHO.to_owned());
+    if let Some(chosen) = file.providers.get(&active) {
+        check_key_variable(&active, chosen, env)?;
     }
-    let server = server(name, provider, env)?;
-    let model = match &provider.model {
-        Some(model) => model.clone(),
-        None if server.base_url == OpenAiConfig::default().base_url => DEFAULT_MODEL.to_owned(),
-        // Another server would hardly know the default model.
-        None => {
-            return Err(wrong(format!(
-                "providers.{name}.model is not set; name a model that the server of its base_url knows"
-            )));
-        }
+    let providers = file.providers.iter();
+    let mut config = AgentConfig {
+        providers: providers.map(|(name, made)| (name.clone(), provider(made, &env))).collect(),
+        active,
+        max_server_frame_bytes: file.protocol.max_server_frame_bytes,
+        ..AgentConfig::default()
     };
-    Ok(ProviderConfig { model, kind: ProviderKind::OpenAiCompatible(server) })
+    let variables = file.providers.values().map(|provider| provider.api_key_env.clone());
+    config.tools.hidden_variables = variables.chain([DEFAULT_KEY_VARIABLE.to_owned()]).collect();
+    bounded(config, file)
 }
 
-fn server(
-    name: &str,
-    provider: &NamedProvider,
-    env: &impl Fn(&str) -> Option<String>,
-) -> Result<OpenAiConfig, ConfigError> {
-    let default = OpenAiConfig::default();
-    let key = |key: &str| format!("providers.{name}.{key}");
-    let seconds = |at: &str, value: Option<u64>, or: Duration| match value {
-        Some(value) => Ok(Duration::from_secs(positive(&key(at), value)?)),
-        None => Ok(or),
-    };
+/// The configuration with these limits.
+pub(super) fn bounded(base: AgentConfig, file: &ConfigFile) -> Result<AgentConfig, ConfigError> {
+    Ok(AgentConfig {
+        max_steps: file.agent.max_steps,
+        context: ContextConfig {
+            max_tokens: file.context.max_tokens,
+            reserve_output_tokens: file.context.reserve_output_tokens,
+            safety_margin_tokens: file.context.safety_margin_tokens,
+            bytes_per_token: file.context.bytes_per_token,
+        },
+        history: HistoryConfig {
+            max_bytes: file.session.max_history_bytes,
+            max_messages: file.session.max_messages,
+        },
+        tools: ToolsConfig {
+            hidden_variables: base.tools.hidden_variables.clone(),
+            ..tools(&file.tools)?
+        },
+        ..base
+    })
+}
+
+fn tools(table: &ToolsTable) -> Result<ToolsConfig, ConfigError> {
+    let longest = table.max_timeout_seconds;
+    for (key, seconds) in [
+        ("tools.command_timeout_seconds", table.command_timeout_seconds),
+        ("tools.agent_timeout_seconds", table.agent_timeout_seconds),
+    ] {
+        if seconds > longest {
+            return Err(wrong(format!(
+                "{key} is above tools.max_timeout_seconds; raise the second or lower the first"
+            )));
+        }
+    }
+    Ok(ToolsConfig {
+        approval_policy: match table.approval_policy {
+            ApprovalPolicy::OnRisk => AgentPolicy::OnRisk,
+            ApprovalPolicy::Always => AgentPolicy::Always,
+            ApprovalPolicy::Never => AgentPolicy::Never,
+        },
+        command_timeout: Duration::from_secs(table.command_timeout_seconds),
+        max_timeout: Duration::from_secs(longest),
+        output_limit_bytes: table.output_limit_bytes,
+        max_read_bytes: table.max_read_bytes,
+        max_write_bytes: table.max_write_bytes,
+        hidden_variables: Vec::new(),
+    })
+}
+
+/// That a server's frame holds what must fit into it is for the agent to check.
+fn check_frames(file: &ConfigFile) -> Result<(), ConfigError> {
+    let protocol = &file.protocol;
+    if protocol.max_client_frame_bytes < MIN_CLIENT_FRAME_BYTES {
+        return Err(wrong(format!(
+            "protocol.max_client_frame_bytes is below {MIN_CLIENT_FRAME_BYTES}; raise it"
+        )));
+    }
+    for (key, bytes) in [
+        ("protocol.max_client_frame_bytes", protocol.max_client_frame_bytes),
+        ("protocol.max_server_frame_bytes", protocol.max_server_frame_bytes),
+    ] {
+        if bytes > MAX_CONFIGURED_FRAME_BYTES {
+            return Err(wrong(format!("{key} is above {MAX_CONFIGURED_FRAME_BYTES}; lower it")));
+        }
+    }
+    Ok(())
+}
+
+fn provider(provider: &NamedProvider, env: &impl Fn(&str) -> Option<String>) -> ProviderConfig {
+    if provider.kind == file::ProviderKind::Echo {
+        return ProviderConfig::echo();
+    }
+    let seconds = Duration::from_secs;
     let written = provider.api_key.as_ref().map(|key| key.expose().clone());
     let headers = provider.headers.iter();
-    Ok(OpenAiConfig {
+    let server = OpenAiConfig {
         wire_api: match provider.wire_api {
             WireApi::Responses => AgentWireApi::Responses,
             WireApi::Chat => AgentWireApi::Chat,
         },
-        base_url: provider.base_url.clone().unwrap_or(default.base_url),
-        api_key: written.or_else(|| env(key_variable(provider))).map(Secret::new),
+        base_url: provider.base_url.clone(),
+        api_key: written.or_else(|| env(&provider.api_key_env)).map(Secret::new),
         headers: headers.map(|(name, value)| (name.clone(), Secret::new(value.expose()))).collect(),
-        connect_timeout: seconds(
-            "connect_timeout_seconds",
-            provider.connect_timeout_seconds,
-            default.connect_timeout,
-        )?,
-        first_event_timeout: seconds(
-            "first_event_timeout_seconds",
-            provider.first_event_timeout_seconds,
-            default.first_event_timeout,
-        )?,
-        idle_timeout: seconds(
-            "idle_timeout_seconds",
-            provider.idle_timeout_seconds,
-            default.idle_timeout,
-        )?,
-        timeout: seconds("timeout_seconds", provider.timeout_seconds, default.timeout)?,
-        max_retries: provider.max_retries.unwrap_or(default.max_retries),
-        strip_think: provider.strip_think.unwrap_or(default.strip_think),
+        connect_timeout: seconds(provider.connect_timeout_seconds),
+        first_event_timeout: seconds(provider.first_event_timeout_seconds),
+        idle_timeout: seconds(provider.idle_timeout_seconds),
+        timeout: seconds(provider.timeout_seconds),
+        max_retries: provider.max_retries,
+        strip_think: provider.strip_think,
         omit: provider.omit.iter().map(|field| omitted(*field)).collect(),
-    })
-}
-
-fn key_variable(provider: &NamedProvider) -> &str {
-    provider.api_key_env.as_deref().unwrap_or(DEFAULT_KEY_VARIABLE)
+    };
+    ProviderConfig {
+        model: provider.model.clone().unwrap_or_default(),
+        kind: ProviderKind::OpenAiCompatible(server),
+    }
 }
 
 /// A server may need no key; but a variable that the provider which answers names must be there.
@@ -165,7 +234,7 @@ fn check_key_variable(
     provider: &NamedProvider,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<(), ConfigError> {
-    let variable = key_variable(provider);
+    let variable = &provider.api_key_env;
     if variable == DEFAULT_KEY_VARIABLE || provider.api_key.is_some() || env(variable).is_some() {
         return Ok(());
     }
@@ -180,59 +249,6 @@ const fn omitted(field: Omit) -> OmittedField {
         Omit::MaxTokens => OmittedField::MaxTokens,
         Omit::Temperature => OmittedField::Temperature,
     }
-}
-
-fn tools(file: &ConfigFile, overrides: &Overrides) -> Result<ToolsConfig, ConfigError> {
-    let mut tools = ToolsConfig::default();
-    let ToolsTable {
-        approval_policy,
-        command_timeout_seconds,
-        max_timeout_seconds,
-        output_limit_bytes,
-        max_read_bytes,
-        max_write_bytes,
-    } = file.tools;
-    if let Some(policy) = overrides.approval_policy.or(approval_policy) {
-        tools.approval_policy = match policy {
-            ApprovalPolicy::OnRisk => AgentPolicy::OnRisk,
-            ApprovalPolicy::Always => AgentPolicy::Always,
-            ApprovalPolicy::Never => AgentPolicy::Never,
-        };
-    }
-    if let Some(seconds) = command_timeout_seconds {
-        let seconds = positive("tools.command_timeout_seconds", seconds)?;
-        tools.command_timeout = Duration::from_secs(seconds);
-    }
-    if let Some(seconds) = max_timeout_seconds {
-        let seconds = positive("tools.max_timeout_seconds", seconds)?;
-        tools.max_timeout = Duration::from_secs(seconds);
-    }
-    if let Some(bytes) = output_limit_bytes {
-        tools.output_limit_bytes = positive("tools.output_limit_bytes", bytes)?;
-    }
-    if let Some(bytes) = max_read_bytes {
-        tools.max_read_bytes = positive("tools.max_read_bytes", bytes)?;
-    }
-    if let Some(bytes) = max_write_bytes {
-        tools.max_write_bytes = positive("tools.max_write_bytes", bytes)?;
-    }
-    if tools.command_timeout > tools.max_timeout {
-        return Err(wrong(
-            "tools.command_timeout_seconds is above tools.max_timeout_seconds; raise the second or lower the first",
-        ));
-    }
-    tools.hidden_variables = [DEFAULT_KEY_VARIABLE.to_owned()]
-        .into_iter()
-        .chain(file.providers.values().filter_map(|p| p.api_key_env.clone()))
-        .collect();
-    Ok(tools)
-}
-
-fn positive<T: Default + PartialEq>(key: &str, value: T) -> Result<T, ConfigError> {
-    if value == T::default() {
-        return Err(wrong(format!("{key} is 0 and must be more")));
-    }
-    Ok(value)
 }
 
 fn wrong(problem: impl Into<String>) -> ConfigError {

@@ -1,6 +1,6 @@
 //! Configuration files as people write them, and what they become.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use scv_agent::config::{ApprovalPolicy as AgentPolicy, ProviderKind};
 
@@ -32,6 +32,10 @@ impl Files {
     }
 }
 
+fn given<T>(value: impl Into<T>) -> Option<Given<T>> {
+    Some(Given { value: value.into(), by: "--flag" })
+}
+
 fn problem(home: &str) -> String {
     Files::new(home).load().unwrap_err().to_string()
 }
@@ -50,7 +54,7 @@ fn nothing_configured_is_echo_unless_the_key_is_there() {
 #[test]
 fn echo_can_be_named_whatever_keys_there_are() {
     let mut files = Files::new("");
-    files.sources.overrides.provider = Some("echo".into());
+    files.sources.overrides.provider = given("echo");
     let config = Config::load(&files.sources, |_| Some("k".into())).unwrap();
     assert_eq!(config.agent.active, "echo");
     let echo = &config.agent.providers["echo"];
@@ -64,7 +68,7 @@ fn unknown_keys_are_named_with_file_and_line() {
         ("[tools]\n\nmax_write = 2\n", 3, "max_write"),
         ("[providers.x]\nmodel = 'm'\nkey = 'k'\n", 3, "key"),
         ("[plugins]\ndirs = []\n\n[plugins.pigeon]\nenable = false\n", 5, "enable"),
-        ("[agent]\nmax_steps = 1\n[agents.x]\n", 3, "agents"),
+        ("[agent]\nmax_steps = 1\n[agentss.x]\n", 3, "agentss"),
     ] {
         let text = problem(text);
         assert!(text.contains(&format!("config.toml:{line}: ")), "{text}");
@@ -118,8 +122,8 @@ fn the_named_file_stands_over_the_home_and_flags_over_both() {
     assert_eq!(agent.providers["a"].model, "over");
 
     files.sources.overrides = Overrides {
-        model: Some("flag".into()),
-        approval_policy: Some(ApprovalPolicy::Never),
+        model: given("flag"),
+        approval_policy: given(ApprovalPolicy::Never),
         ..Overrides::default()
     };
     let agent = files.load().unwrap().agent;
@@ -190,7 +194,7 @@ fn another_server_needs_a_model_of_its_own() {
     assert!(problem(table).contains("providers.a.model"));
     assert_eq!(model(&Files::new("[providers.a]\n")), "gpt-4.1-mini");
     let mut files = Files::new(table);
-    files.sources.overrides.model = Some("m".into());
+    files.sources.overrides.model = given("m");
     assert_eq!(model(&files), "m");
 }
 
@@ -201,7 +205,7 @@ fn a_key_variable_that_is_named_must_be_set_where_it_is_needed() {
     Files::new("[providers.a]\napi_key_env = 'OPENAI_API_KEY'\n").load().unwrap();
     let mut files = Files::new(table);
     PluginsConfig::load(&files.sources).unwrap();
-    files.sources.overrides.provider = Some("echo".into());
+    files.sources.overrides.provider = given("echo");
     files.load().unwrap();
 }
 
@@ -224,4 +228,195 @@ fn what_is_no_regular_file_is_refused_at_once() {
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("regular file"), "{cause}");
     assert!(!error.to_string().contains(&cause), "the chain is printed with its causes");
+}
+
+#[test]
+fn every_limit_reaches_the_agent() {
+    let files = Files::new(
+        "[agent]\nmax_steps = 2\n[context]\nmax_tokens = 50000\nreserve_output_tokens = 1000\n\
+         safety_margin_tokens = 100\nbytes_per_token = 4\n[session]\nmax_history_bytes = 700000\n\
+         max_messages = 70\n[protocol]\nmax_client_frame_bytes = 65536\n\
+         max_server_frame_bytes = 4194304\n",
+    );
+    let config = files.load().unwrap();
+    let AgentConfig { context, history, .. } = config.agent;
+    assert_eq!((context.max_tokens, context.bytes_per_token), (50_000, 4));
+    assert_eq!((context.reserve_output_tokens, context.safety_margin_tokens), (1000, 100));
+    assert_eq!((history.max_bytes, history.max_messages), (700_000, 70));
+    assert_eq!(config.max_client_frame_bytes, 65_536);
+    assert_eq!(config.agent.max_server_frame_bytes, 4_194_304);
+}
+
+#[test]
+fn frames_have_bounds_of_their_own() {
+    for text in [
+        "[protocol]\nmax_client_frame_bytes = 10\n",
+        "[protocol]\nmax_client_frame_bytes = 100000000\n",
+        "[protocol]\nmax_server_frame_bytes = 100000000\n",
+    ] {
+        let key = text.split('\n').nth(1).unwrap().split(' ').next().unwrap();
+        assert!(problem(text).contains(&format!("protocol.{key}")), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_value_names_its_key() {
+    for (text, line, key) in [
+        ("[tools]\n\nmax_read_bytes = 'many'\n", 3, "tools.max_read_bytes: "),
+        ("[tools]\nmax_write_bytes = 0\n", 2, "tools.max_write_bytes: it is 0"),
+        ("tools.approval_policy = 'sometimes'\n", 1, "tools.approval_policy: "),
+        ("[context]\nmax_tokens = -1\n", 2, "context.max_tokens: "),
+        ("[plugins.\"a b\"]\nisolation = 'jail'\n", 2, "plugins.\"a b\".isolation: "),
+    ] {
+        let text = problem(text);
+        assert!(text.contains(&format!("config.toml:{line}: {key}")), "{text}");
+    }
+}
+
+#[test]
+fn agents_and_isolation_are_read() {
+    let config = Files::new(
+        "[agents.claude]\ncommand = '/usr/bin/claude'\nargs = ['-p']\n\
+         [plugins.pigeon]\nisolation = 'process'\n",
+    );
+    let plugins = config.load().unwrap().plugins;
+    assert_eq!(plugins.isolation["pigeon"], Isolation::Process);
+    let text = problem("[agents.claude]\nspeed = 3\n");
+    assert!(text.contains("config.toml:2: ") && text.contains("`speed`"), "{text}");
+}
+
+#[test]
+fn a_plugin_s_secret_must_be_private_too() {
+    let files = Files::new("");
+    files.write("config.toml", "[plugins.p.settings]\nhook_secret = 's'\n", 0o644);
+    assert!(files.load().unwrap_err().to_string().contains("chmod 600"));
+    files.write("config.toml", "[plugins.p.settings]\nspeed = 's'\n", 0o644);
+    files.load().unwrap();
+}
+
+impl Files {
+    /// Writes the workspace's own file.
+    fn inside(&self, text: &str) -> PathBuf {
+        fs::create_dir_all(self.dir.path().join("work/.scv")).unwrap();
+        self.write("work/.scv/config.toml", text, 0o644);
+        self.dir.path().join("work")
+    }
+
+    /// What holds for a session in a workspace with this file.
+    fn within(&self, text: &str) -> Result<Option<AgentConfig>, ConfigError> {
+        let folder = self.inside(text);
+        let config = self.load().unwrap();
+        config.bounds.within(&folder, &config.agent)
+    }
+
+    fn effective(&self, workspace: &str) -> BTreeMap<String, (String, String)> {
+        let folder = self.inside(workspace);
+        let settings = effective(&self.sources, &folder, |_| None).unwrap();
+        let place = self.dir.path().display().to_string();
+        let shown = |setting: Setting| {
+            let source = setting.source.to_string().replace(&place, "");
+            (setting.key, (setting.value.to_string(), source))
+        };
+        settings.into_iter().map(shown).collect()
+    }
+}
+
+#[test]
+fn a_workspace_tightens_what_the_home_says_and_flags_stand_over_it() {
+    let mut files = Files::new("[agent]\nmax_steps = 50\n[providers.a]\n");
+    assert!(
+        files
+            .load()
+            .unwrap()
+            .bounds
+            .within(Path::new("/absent"), &AgentConfig::default())
+            .unwrap()
+            .is_none()
+    );
+    let tighter = "[agent]\nmax_steps = 20\n[tools]\napproval_policy = 'always'\n\
+                   [context]\nreserve_output_tokens = 9000\n";
+    let agent = files.within(tighter).unwrap().unwrap();
+    assert_eq!((agent.max_steps, agent.context.reserve_output_tokens), (20, 9000));
+    assert_eq!(agent.tools.approval_policy, AgentPolicy::Always);
+    assert_eq!(agent.active, "a", "providers stay");
+    assert!(agent.tools.hidden_variables.contains(&"OPENAI_API_KEY".to_owned()));
+
+    files.sources.overrides.approval_policy = given(ApprovalPolicy::Never);
+    let agent = files.within(tighter).unwrap().unwrap();
+    assert_eq!(agent.tools.approval_policy, AgentPolicy::Never);
+}
+
+#[test]
+fn a_workspace_cannot_loosen_anything() {
+    let files = Files::new("[agent]\nmax_steps = 50\n");
+    for (text, line, told) in [
+        (
+            "[agent]\nmax_steps = 51\n",
+            2,
+            "agent.max_steps: a workspace can only lower it; it is 50",
+        ),
+        ("[tools]\napproval_policy = 'never'\n", 2, "can only make it stricter; it is \"on-risk\""),
+        ("[context]\n\nsafety_margin_tokens = 1\n", 3, "can only raise it; it is 2048"),
+    ] {
+        let text = files.within(text).unwrap_err().to_string();
+        assert!(text.starts_with(&format!(".scv/config.toml:{line}: ")), "{text}");
+        assert!(text.contains(told), "{text}");
+    }
+}
+
+#[test]
+fn a_workspace_cannot_set_what_is_not_its_own() {
+    let files = Files::new("");
+    for (text, key) in [
+        ("[providers.x]\nmodel = 'm'\n", "providers.x.model"),
+        ("provider.active = 'echo'\n", "provider.active"),
+        ("[agents.claude]\ncommand = 'x'\n", "agents.claude.command"),
+        ("[plugins]\ndirs = ['p']\n", "plugins.dirs"),
+        ("[plugins.p.settings]\na = 1\n", "plugins.p.settings.a"),
+        ("[protocol]\nmax_client_frame_bytes = 5000\n", "protocol.max_client_frame_bytes"),
+    ] {
+        let text = files.within(text).unwrap_err().to_string();
+        assert!(text.contains(&format!("{key}: a workspace cannot set it")), "{text}");
+    }
+    let text = files.within("workspace = '/'\n").unwrap_err().to_string();
+    assert!(text.contains(".scv/config.toml:1: unknown field `workspace`"), "{text}");
+    let text = files.within("[providers.x]\napi_key = 'k'\n").unwrap_err().to_string();
+    assert!(!text.contains("'k'"), "{text}");
+}
+
+/// As in a person's home folder, where `.scv` is the home.
+#[test]
+fn the_home_itself_is_no_workspace_s_file() {
+    let files = Files::new("");
+    let folder = files.inside("[providers.a]\nmodel = 'm'\n");
+    let home = folder.join(".scv");
+    let sources = ConfigSources { home, ..ConfigSources::default() };
+    fs::set_permissions(folder.join(".scv/config.toml"), fs::Permissions::from_mode(0o600))
+        .unwrap();
+    let config = Config::load(&sources, |_| None).unwrap();
+    assert!(config.bounds.within(&folder, &config.agent).unwrap().is_none());
+}
+
+#[test]
+fn each_value_is_shown_with_its_source_and_no_secret() {
+    let mut files = Files::new(
+        "[tools]\nmax_read_bytes = 7000\n[providers.a]\nmodel = 'home'\napi_key = 's3cret-s3cret'\n\
+         headers = { \"x-y\" = 's3cret-s3cret' }\n[plugins.p.settings]\ntoken = 's3cret-s3cret'\n",
+    );
+    files.sources.file = Some(files.write("over.toml", "\nagent.max_steps = 9\n", 0o600));
+    files.sources.overrides.model = given("flag");
+    let shown = files.effective("[tools]\nmax_read_bytes = 6000\n");
+    let expect = |key: &str, value: &str, source: &str| {
+        let (found, from) = &shown[key];
+        assert_eq!((found.as_str(), from.as_str()), (value, source), "{key}");
+    };
+    expect("tools.max_read_bytes", "6000", "/work/.scv/config.toml:2");
+    expect("tools.max_write_bytes", "1048576", "default");
+    expect("agent.max_steps", "9", "/over.toml:2");
+    expect("providers.a.model", "\"flag\"", "--flag");
+    expect("providers.a.api_key", "\"[secret]\"", "/config.toml:5");
+    expect("providers.a.headers.x-y", "\"[secret]\"", "/config.toml:6");
+    expect("plugins.p.settings.token", "\"[secret]\"", "/config.toml:8");
+    expect("provider.active", "\"a\"", "default");
+    assert!(!format!("{shown:?}").contains("s3cret"));
 }

@@ -7,11 +7,11 @@ mod tests;
 
 use std::{collections::VecDeque, io, ops::ControlFlow, sync::Arc, time::Duration};
 
-use scv_agent::{Agent, Outbox, OutboxError, OutboxLimits, OutboxReader, Session, SessionOptions};
+use scv_agent::{Outbox, OutboxError, OutboxLimits, OutboxReader, Session, SessionOptions};
 use scv_protocol::{
     ClientInfo, ClientMessage, ErrorCode, ServerEvent, SessionStart,
     codec::{self, Line, LineDecoder},
-    limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, CONTROL_TIMEOUT_MS, MAX_CLIENT_FRAME_BYTES},
+    limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, CONTROL_TIMEOUT_MS},
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf};
 use tokio_util::{
@@ -22,6 +22,7 @@ use tokio_util::{
 use crate::{
     components::Components,
     limits::{INITIALIZE_MS, MAX_CONNECTIONS_COUNT, READ_BUFFER_BYTES},
+    sessions::Sessions,
 };
 use commands::{Command, Commands};
 use rules::{Action, Stage};
@@ -29,7 +30,7 @@ use rules::{Action, Stage};
 /// What every connection of a server shares.
 pub(crate) struct Server {
     /// Starts sessions.
-    pub(crate) agent: Arc<Agent>,
+    pub(crate) sessions: Sessions,
     /// What `daemon.control` manages; none where that is not served.
     pub(crate) components: Option<Arc<Components>>,
     /// Everything that connections spawn, to be joined at the end.
@@ -64,7 +65,7 @@ where
 {
     let (reader, writer) = tokio::io::split(stream);
     let (outbox, frames) = Outbox::channel(OutboxLimits {
-        max_frame_bytes: server.agent.config().max_server_frame_bytes,
+        max_frame_bytes: server.sessions.agent().config().max_server_frame_bytes,
         ..OutboxLimits::default()
     });
     let writer = server.tasks.spawn(write(writer, frames));
@@ -115,7 +116,7 @@ impl Connection {
         mut reader: ReadHalf<R>,
         writer: &mut AbortOnDropHandle<io::Result<()>>,
     ) {
-        let mut decoder = LineDecoder::new(MAX_CLIENT_FRAME_BYTES);
+        let mut decoder = LineDecoder::new(self.server.sessions.max_client_frame_bytes());
         let mut lines = VecDeque::new();
         let mut buffer = vec![0; READ_BUFFER_BYTES];
         let mut has_ended = false;
@@ -180,7 +181,8 @@ impl Connection {
 
     async fn line(&mut self, line: Line) -> ControlFlow<()> {
         let Line::Complete(line) = line else {
-            return self.answer(codec::line_too_long(MAX_CLIENT_FRAME_BYTES)).await;
+            let limit = self.server.sessions.max_client_frame_bytes();
+            return self.answer(codec::line_too_long(limit)).await;
         };
         if line.is_empty() {
             return ControlFlow::Continue(());
@@ -230,15 +232,14 @@ impl Connection {
     }
 
     async fn start(&mut self, start: SessionStart, version: u32) -> ControlFlow<()> {
-        let request_id = start.request_id.clone();
         let options = SessionOptions { protocol_version: version, outbox: self.outbox.clone() };
-        match self.server.agent.start_session(start, options).await {
+        match self.server.sessions.start(start, options).await {
             Ok(session) => {
                 self.session = Some(session);
                 self.stage = Stage::Session { version };
                 ControlFlow::Continue(())
             }
-            Err(error) => self.answer(error.event(request_id)).await,
+            Err(refusal) => self.answer(refusal).await,
         }
     }
 

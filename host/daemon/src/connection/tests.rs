@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use scv_agent::AgentConfig;
+use scv_protocol::limits::MAX_CLIENT_FRAME_BYTES;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, BufReader, DuplexStream, Lines, WriteHalf},
@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::*;
-use crate::{components, limits::MAX_WAITING_COMMANDS_COUNT};
+use crate::{Config, components, limits::MAX_WAITING_COMMANDS_COUNT};
 
 /// Longer than any answer takes on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ impl Raw {
 
     fn connect_with(components: Option<Arc<Components>>) -> Self {
         let server = Arc::new(Server {
-            agent: Agent::new(AgentConfig::default()).unwrap(),
+            sessions: Sessions::new(Config::default()).unwrap(),
             components,
             tasks: TaskTracker::new(),
         });
@@ -200,7 +200,7 @@ async fn a_client_that_only_stopped_writing_gets_its_answers() {
 #[tokio::test]
 async fn a_client_that_only_stopped_reading_ends_in_order() {
     let server = Arc::new(Server {
-        agent: Agent::new(AgentConfig::default()).unwrap(),
+        sessions: Sessions::new(Config::default()).unwrap(),
         components: None,
         tasks: TaskTracker::new(),
     });
