@@ -34,8 +34,14 @@ pub(crate) async fn while_reading<S: PlatformScript>(scene: &Scene<S>) -> Case {
     reading.next().await?;
     let question = scene.received(&mut reading).await?;
     let reply = scene.reply(&question, "meanwhile");
-    let (batch, outcome) = tokio::join!(reading.next(), session.send(&reply));
-    batch?;
+    let sending = async {
+        let outcome = session.send(&reply).await;
+        // Nobody has to wait for the end of an empty read.
+        scene.script.inbound(&["more".to_owned()]).await;
+        outcome
+    };
+    let (more, outcome) = tokio::join!(reading.texts(1), sending);
+    more?;
     let outcome = outcome?;
     ensure!(matches!(outcome, SendOutcome::Accepted { .. }), "the outcome is {outcome:?}");
     shown(scene, &["meanwhile"]).await

@@ -1,0 +1,5 @@
+//! The plugin with real sockets, all on loopback.
+
+mod client;
+mod conformance;
+mod endpoint;
