@@ -4,7 +4,7 @@
 use scv_plugin_api::limits as boundary;
 
 /// The longest that `next_batch` waits, as the manifest says.
-pub(crate) const MAX_WAIT_MS: u32 = 30_000;
+pub(crate) const MAX_WAIT_MS: u32 = 10_000;
 /// `next_batch` answers this long before that.
 pub(crate) const WAIT_MARGIN_MS: u64 = 5_000;
 /// Making a connection: names, TCP, proxy, TLS.
