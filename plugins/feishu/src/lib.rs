@@ -12,7 +12,8 @@ mod channel;
 mod checkpoint;
 mod credentials;
 mod endpoint;
-
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod limits;
 mod login;
 mod message;

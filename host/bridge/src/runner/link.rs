@@ -104,6 +104,7 @@ impl Run {
     pub(super) fn lost(&mut self, fault: Fault) -> Result<(), RunError> {
         self.feed(Input::Disconnected);
         self.close_session();
+        self.reporter.refused_with(&fault);
         self.link.number += 1;
         self.link.is_signed_out = fault.kind == FaultKind::Auth;
         let backoff_ms = match fault.kind {

@@ -93,6 +93,14 @@ impl Reporter {
         self.show_error();
     }
 
+    /// A fault with a code of the platform is a refusal, whatever becomes of the session.
+    pub(super) fn refused_with(&self, fault: &Fault) {
+        if let Some(code) = fault.code.clone() {
+            let refusal = Refusal { code, text: fault.message.clone() };
+            self.health.update(|report| report.last_refusal = Some(refusal));
+        }
+    }
+
     /// What a person should look into first.
     fn show_error(&self) {
         let unconfirmed = self.is_often_unconfirmed().then(|| UNCONFIRMED.to_owned());

@@ -324,10 +324,15 @@ async fn a_send_may_find_the_account_signed_out() {
 #[tokio::test(start_paused = true)]
 async fn a_config_fault_needs_a_person() {
     let (home, platform, agent) = world();
-    platform.state(|state| state.faults.push_back(Fault::config("the checkpoint is unreadable")));
-    let error = start(&home, &platform, &agent).ended().await.unwrap_err();
+    let fault = Fault::config("the checkpoint is unreadable").with_code("40351");
+    platform.state(|state| state.faults.push_back(fault));
+    let running = start(&home, &platform, &agent);
+    let health = running.health.clone();
+    let error = running.ended().await.unwrap_err();
     assert_eq!(error.kind, RunErrorKind::Failed);
     assert_eq!(error.text, "the checkpoint is unreadable");
+    let refusal = health.snapshot().last_refusal.unwrap();
+    assert_eq!((refusal.code.as_str(), refusal.text), ("40351", error.text));
 }
 
 #[tokio::test(start_paused = true)]

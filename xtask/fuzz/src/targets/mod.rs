@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod codec;
+pub(crate) mod feishu;
 pub(crate) mod sse;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,18 +20,16 @@ pub(crate) struct Target {
 pub(crate) struct Kind(u64);
 
 impl Target {
-    pub(crate) const NAMES: &'static str = "codec, sse, calls";
+    pub(crate) const NAMES: &'static str =
+        "codec, sse, calls, feishu-frame, feishu-parts, feishu-post, feishu-history, feishu-event";
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let (run, words): (fn(&[u8]) -> Kind, _) = match name {
-            codec::NAME => (codec::run, codec::WORDS),
-            sse::NAME => (sse::run, sse::WORDS),
-            calls::NAME => (calls::run, calls::WORDS),
-            _ => return None,
-        };
-        let name =
-            [codec::NAME, sse::NAME, calls::NAME].into_iter().find(|known| *known == name)?;
-        Some(Self { name, run, words })
+        let own = [
+            Self { name: codec::NAME, run: codec::run, words: codec::WORDS },
+            Self { name: sse::NAME, run: sse::run, words: sse::WORDS },
+            Self { name: calls::NAME, run: calls::run, words: calls::WORDS },
+        ];
+        own.into_iter().chain(feishu::targets()).find(|target| target.name == name)
     }
 }
 
