@@ -23,7 +23,11 @@ pub enum Command {
     /// Build everything, then run every check and every test
     Test,
     /// Measure, against bare baselines
-    Bench,
+    Bench {
+        /// Only these, such as `turn`; a wrong name is answered with all names
+        #[arg(long, value_name = "NAME", num_args = 1..)]
+        rows: Vec<String>,
+    },
     /// Fuzz what reads other people's bytes: `codec`, `sse` or `calls`
     Fuzz {
         /// The target

@@ -27,7 +27,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
     match cli.command {
         Command::Test => test::run(&workspace),
         Command::Demo => demo::run(&workspace).map(|()| true),
-        Command::Bench => bench::run(&workspace).map(|()| true),
+        Command::Bench { rows } => bench::run(&workspace, &rows).map(|()| true),
         Command::Fuzz { name, seconds } => fuzz::run(&workspace, &name, seconds),
         Command::Tidy => tidy::run(&workspace),
         Command::Plugins(profile) => plugins::run(&workspace, profile.profile()).map(|()| true),

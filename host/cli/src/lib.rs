@@ -41,6 +41,7 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
         Err(error) => return shown(&error).into(),
     };
     let _log = log::start(&cli);
+    keep_to_itself();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(limits::WORKER_THREADS_COUNT)
         .enable_all()
@@ -54,6 +55,17 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
     runtime.shutdown_background();
     let exit = exit.and_then(|exit| stdout::check().map(|()| exit).map_err(Into::into));
     exit.unwrap_or_else(|error| failed(&error)).into()
+}
+
+/// Keys may stand in this process's environment and memory: on Linux, no other process of the
+/// same user can look into them from now on, a command that the agent runs included.
+fn keep_to_itself() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) =
+        rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+    {
+        tracing::warn!("other programs of this user can read this process: {error}");
+    }
 }
 
 async fn dispatch(cli: Cli, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {

@@ -40,14 +40,13 @@ pub(super) async fn cold(built: &Built) -> Result<()> {
 pub(super) async fn idle(built: &Built) -> Result<()> {
     let mut stage = Connected::start(built).await?;
     let pid = stage.daemon.pid().as_raw_nonzero();
-    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kib = |field: &str| -> Option<u64> {
-        let line = rollup.lines().find(|line| line.starts_with(field))?;
+        let line = status.lines().find(|line| line.starts_with(field))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
-    let rss = kib("Rss:").context("the kernel tells the RSS")?;
-    // Not Private_Dirty: that counts pages of a freshly written executable, too.
-    let own = kib("Anonymous:").context("the kernel tells anonymous memory")?;
+    let rss = kib("VmRSS:").context("the kernel tells the RSS")?;
+    let own = kib("RssAnon:").context("the kernel tells anonymous memory")?;
     row(
         "idle RSS, one account connected",
         &format!("{:.1} MiB", rss as f64 / 1024.0),

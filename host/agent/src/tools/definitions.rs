@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
 
 use crate::limits::MAX_WALK_DEPTH_COUNT;
 
@@ -11,8 +14,8 @@ use crate::limits::MAX_WALK_DEPTH_COUNT;
 pub(crate) struct Definition {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    /// A JSON Schema.
-    pub(crate) parameters: Value,
+    /// A JSON Schema, ready to be copied into requests.
+    pub(crate) parameters: Box<RawValue>,
 }
 
 /// All tools, always in this order.
@@ -22,12 +25,16 @@ pub(crate) fn definitions() -> &'static [Definition] {
     &*ALL
 }
 
+fn schema(schema: &Value) -> Box<RawValue> {
+    to_raw_value(schema).expect("JSON values always serialize")
+}
+
 fn read() -> Definition {
     Definition {
         name: "read",
         description: "Reads a text file of the workspace. Long files are cut: ask for the rest \
                       with offset.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "Relative to the workspace."},
@@ -42,7 +49,7 @@ fn read() -> Definition {
             },
             "required": ["path"],
             "additionalProperties": false,
-        }),
+        })),
     }
 }
 
@@ -51,7 +58,7 @@ fn write() -> Definition {
         name: "write",
         description: "Creates a file of the workspace, or replaces one as a whole. Missing folders \
                       are made.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "Relative to the workspace."},
@@ -64,7 +71,7 @@ fn write() -> Definition {
             },
             "required": ["path", "content"],
             "additionalProperties": false,
-        }),
+        })),
     }
 }
 
@@ -73,7 +80,7 @@ fn edit() -> Definition {
         name: "edit",
         description: "Replaces an exact piece of a file. The piece must occur once, unless \
                       replace_all is set.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "Relative to the workspace."},
@@ -87,7 +94,7 @@ fn edit() -> Definition {
             },
             "required": ["path", "old_text", "new_text"],
             "additionalProperties": false,
-        }),
+        })),
     }
 }
 
@@ -96,7 +103,7 @@ fn list() -> Definition {
         name: "list",
         description: "Lists a folder of the workspace, sorted: kind, size in bytes and path of \
                       each entry.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "path": {
@@ -109,7 +116,7 @@ fn list() -> Definition {
                 },
             },
             "additionalProperties": false,
-        }),
+        })),
     }
 }
 
@@ -118,7 +125,7 @@ fn search() -> Definition {
         name: "search",
         description: "Searches the workspace for text in files, or for the names of files and \
                       folders. Binary files, and what version control ignores, are passed by.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "pattern": {
@@ -143,7 +150,7 @@ fn search() -> Definition {
             },
             "required": ["pattern"],
             "additionalProperties": false,
-        }),
+        })),
     }
 }
 
@@ -152,7 +159,7 @@ fn bash() -> Definition {
         name: "bash",
         description: "Runs a shell command in the workspace, without input, and gives its output \
                       and exit status. Everything it started ends with it.",
-        parameters: json!({
+        parameters: schema(&json!({
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
@@ -168,6 +175,6 @@ fn bash() -> Definition {
             },
             "required": ["command"],
             "additionalProperties": false,
-        }),
+        })),
     }
 }

@@ -101,9 +101,10 @@ impl Toolbox {
 
     /// What the offer takes in a request, in bytes.
     pub(crate) fn definitions_len_bytes(&self) -> usize {
-        let texts = self.definitions().iter().map(|tool| {
-            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
-        });
+        let texts = self
+            .definitions()
+            .iter()
+            .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.get().len());
         texts.sum()
     }
 

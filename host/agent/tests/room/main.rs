@@ -5,5 +5,6 @@ mod backpressure;
 mod cases;
 mod client;
 mod echo;
+mod hostile;
 mod remote;
 mod tools;

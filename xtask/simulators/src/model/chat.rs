@@ -3,19 +3,13 @@
 use serde_json::{Value, json};
 
 use super::answer::Piece;
-use super::dialect::{Asked, Dialect};
+use super::dialect::{Asked, Manner};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last_user = messages.iter().rfind(|message| message["role"] == "user");
     let last = messages.last().filter(|message| message["role"] == "tool");
-    Asked {
-        dialect: Dialect::Chat,
-        prompt: last_user.map(content).unwrap_or_default(),
-        tool_result: last.map(content),
-        model: body["model"].as_str().unwrap_or_default().to_owned(),
-        wants_usage: body["stream_options"]["include_usage"] == true,
-    }
+    Asked { prompt: last_user.map(content).unwrap_or_default(), tool_result: last.map(content) }
 }
 
 /// A content is a text, or parts of which the texts count.
@@ -69,7 +63,7 @@ fn calls_pair(messages: &[Value]) -> bool {
 }
 
 /// The server-sent event of a piece; none for what is no event.
-pub(super) fn frame(piece: &Piece, asked: &Asked) -> Option<String> {
+pub(super) fn frame(piece: &Piece, manner: &Manner) -> Option<String> {
     let delta = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
     let (choices, usage) = match piece {
         Piece::Text(text) => (delta(json!({"content": text}), Value::Null), Value::Null),
@@ -79,7 +73,7 @@ pub(super) fn frame(piece: &Piece, asked: &Asked) -> Option<String> {
             (delta(json!({"tool_calls": [call]}), Value::Null), Value::Null)
         }
         Piece::Finish(reason) => (delta(json!({}), json!(reason)), Value::Null),
-        Piece::Usage { .. } if !asked.wants_usage => return None,
+        Piece::Usage { .. } if !manner.stream_options.include_usage => return None,
         Piece::Usage { prompt, completion } => {
             let total = prompt + completion;
             let usage = json!({"prompt_tokens": prompt, "completion_tokens": completion,
@@ -90,7 +84,7 @@ pub(super) fn frame(piece: &Piece, asked: &Asked) -> Option<String> {
         Piece::Raw(_) | Piece::Hold | Piece::Pause(_) | Piece::Cut => return None,
     };
     let mut chunk = json!({"id": "chatcmpl-sim", "object": "chat.completion.chunk",
-        "created": 1_790_000_000, "model": asked.model, "choices": choices});
+        "created": 1_790_000_000, "model": manner.model, "choices": choices});
     if !usage.is_null() {
         chunk["usage"] = usage;
     }

@@ -1,5 +1,6 @@
 //! The two wire formats, as far as the simulator must tell them apart.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::Piece;
@@ -13,28 +14,41 @@ pub(super) enum Dialect {
     Responses,
 }
 
-/// What the simulator wants to know of a request.
+/// What a request asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    pub(super) dialect: Dialect,
     /// The text of the last user message.
     pub(super) prompt: String,
     /// The last message is a tool's result, with this text: the turn goes on.
     pub(super) tool_result: Option<String>,
+}
+
+/// What of a request shows in the frames of its answer.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Manner {
     pub(super) model: String,
-    pub(super) wants_usage: bool,
+    pub(super) stream_options: StreamOptions,
+}
+
+/// A field of Chat Completions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: bool,
 }
 
 /// A model in the middle of an answer.
 pub(super) enum Speaker {
-    Chat(Asked),
+    Chat(Manner),
     Responses(responses::Speaker),
 }
 
 impl Dialect {
-    /// The format that is spoken at a path.
-    pub(super) fn at(path: &str) -> Option<Self> {
-        match path {
+    /// The format of a request, by its path.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        match request.path.as_str() {
+            _ if request.method != "POST" => None,
             "/v1/chat/completions" => Some(Self::Chat),
             "/v1/responses" => Some(Self::Responses),
             _ => None,
@@ -69,17 +83,19 @@ impl Dialect {
 }
 
 impl Speaker {
-    pub(super) fn new(asked: Asked) -> Self {
-        match asked.dialect {
-            Dialect::Chat => Self::Chat(asked),
-            Dialect::Responses => Self::Responses(responses::Speaker::new(asked)),
+    /// One that answers a request with this body.
+    pub(super) fn new(dialect: Dialect, body: &[u8]) -> Self {
+        let manner: Manner = serde_json::from_slice(body).unwrap_or_default();
+        match dialect {
+            Dialect::Chat => Self::Chat(manner),
+            Dialect::Responses => Self::Responses(responses::Speaker::new(manner.model)),
         }
     }
 
     /// The server-sent events of a piece; none for what is no event.
     pub(super) fn frame(&mut self, piece: &Piece) -> Option<String> {
         match self {
-            Self::Chat(asked) => chat::frame(piece, asked),
+            Self::Chat(manner) => chat::frame(piece, manner),
             Self::Responses(speaker) => speaker.frame(piece),
         }
     }

@@ -23,7 +23,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::server::{Cut, Reply, Server};
 use crate::watched::Watched;
-use dialect::{Asked, Dialect, Speaker};
+use dialect::{Dialect, Speaker};
 use state::State;
 
 /// A running model server.
@@ -85,7 +85,7 @@ impl Model {
 
     /// The last user message of every request, in order.
     pub fn prompts(&self) -> Vec<String> {
-        self.shared.state.lock().asked.iter().map(|asked| asked.prompt.clone()).collect()
+        self.shared.state.lock().asked().map(|asked| asked.prompt).collect()
     }
 
     /// How many requests began a turn with exactly this prompt (their last message was it).
@@ -101,7 +101,7 @@ impl Model {
 
     /// What strict servers would have refused, in words; empty when all is well.
     pub fn violations(&self) -> Vec<String> {
-        self.shared.state.lock().violations.clone()
+        self.shared.state.lock().violations()
     }
 
     /// Waits until this many requests came in all.
@@ -148,18 +148,18 @@ fn summary(state: &State) -> String {
         state.requests.len(),
         state.holding,
         state.abandoned,
-        state.violations,
+        state.violations(),
     )
 }
 
 async fn serve(shared: Arc<Shared>, request: Request) -> Reply {
-    let dialect = Dialect::at(&request.path).filter(|_| request.method == "POST");
-    let Some(dialect) = dialect else {
-        shared.state.change(|state| state.violations.push("an unknown path was called".to_owned()));
+    let body = request.body.clone();
+    let Some(dialect) = Dialect::of(&request) else {
+        shared.state.change(|state| state.requests.push(request));
         let text = r#"{"error":{"message":"there are only POST chat/completions and responses"}}"#;
         return Reply::json(404, text);
     };
-    let (asked, answer) = shared.state.change(|state| state.arrive(dialect, request));
+    let answer = shared.state.change(|state| state.arrive(dialect, request));
     match answer {
         Answer::Hangup => Reply::Hangup,
         Answer::Status { status, body, retry_after } => Reply::Whole {
@@ -171,12 +171,28 @@ async fn serve(shared: Arc<Shared>, request: Request) -> Reply {
                 .collect(),
             body: body.into(),
         },
-        Answer::Stream(pieces) => {
-            let (sender, receiver) = mpsc::channel(limits::STREAM_PIECES_COUNT);
-            tokio::spawn(speak(shared, asked, pieces, sender));
-            Reply::Stream { content_type: "text/event-stream", pieces: receiver }
-        }
+        Answer::Stream(pieces) => stream(shared, Speaker::new(dialect, &body), pieces),
     }
+}
+
+/// A stream in which nothing is waited for is written at once.
+fn stream(shared: Arc<Shared>, mut speaker: Speaker, pieces: Vec<Piece>) -> Reply {
+    let content_type = "text/event-stream";
+    let is_plain = |piece: &Piece| {
+        !matches!(piece, Piece::Hold | Piece::Pause(_) | Piece::Raw(_) | Piece::Cut)
+    };
+    if pieces.iter().all(is_plain) {
+        let frames: String = pieces.iter().filter_map(|piece| speaker.frame(piece)).collect();
+        return Reply::Whole {
+            status: 200,
+            content_type,
+            headers: Vec::new(),
+            body: frames.into(),
+        };
+    }
+    let (sender, receiver) = mpsc::channel(limits::STREAM_PIECES_COUNT);
+    tokio::spawn(speak(shared, speaker, pieces, sender));
+    Reply::Stream { content_type, pieces: receiver }
 }
 
 /// The reader is gone.
@@ -184,11 +200,10 @@ struct Gone;
 
 async fn speak(
     shared: Arc<Shared>,
-    asked: Asked,
+    mut speaker: Speaker,
     pieces: Vec<Piece>,
     sender: mpsc::Sender<Result<Bytes, Cut>>,
 ) {
-    let mut speaker = Speaker::new(asked);
     for piece in pieces {
         if utter(&shared, &mut speaker, piece, &sender).await.is_err() {
             shared.state.change(|state| state.abandoned += 1);

@@ -4,18 +4,15 @@ use serde_json::{Value, json};
 
 use super::answer::Piece;
 use super::chat::content;
-use super::dialect::{Asked, Dialect};
+use super::dialect::Asked;
 
 pub(super) fn asked(body: &Value) -> Asked {
     let input = input(body);
     let last_user = input.iter().rfind(|item| item["role"] == "user");
     let last = input.last().filter(|item| item["type"] == "function_call_output");
     Asked {
-        dialect: Dialect::Responses,
         prompt: last_user.map(content).unwrap_or_default(),
         tool_result: last.map(|item| item["output"].as_str().unwrap_or_default().to_owned()),
-        model: body["model"].as_str().unwrap_or_default().to_owned(),
-        wants_usage: true,
     }
 }
 
@@ -71,7 +68,7 @@ fn calls_pair(input: &[Value]) -> bool {
 
 /// A response as it grows.
 pub(super) struct Speaker {
-    asked: Asked,
+    model: String,
     begun: bool,
     /// The message under way.
     text: Option<String>,
@@ -81,9 +78,9 @@ pub(super) struct Speaker {
 }
 
 impl Speaker {
-    pub(super) const fn new(asked: Asked) -> Self {
+    pub(super) const fn new(model: String) -> Self {
         Self {
-            asked,
+            model,
             begun: false,
             text: None,
             output: Vec::new(),
@@ -183,7 +180,7 @@ impl Speaker {
 
     fn response(&self, status: &str) -> Value {
         json!({"id": "resp_sim", "object": "response", "status": status, "error": null,
-            "incomplete_details": null, "model": self.asked.model, "output": self.output,
+            "incomplete_details": null, "model": self.model, "output": self.output,
             "usage": self.usage})
     }
 }

@@ -14,8 +14,6 @@ pub(super) type Fallback = Box<dyn Fn(&Value) -> Answer + Send>;
 #[derive(Default)]
 pub(super) struct State {
     pub(super) requests: Vec<Request>,
-    pub(super) asked: Vec<Asked>,
-    pub(super) violations: Vec<String>,
     /// Answers for the next requests, whatever they ask.
     pub(super) queue: VecDeque<Answer>,
     /// Answers for requests whose prompt contains a text.
@@ -28,27 +26,38 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Takes a request and chooses its answer.
-    pub(super) fn arrive(&mut self, dialect: Dialect, request: Request) -> (Asked, Answer) {
-        let body = request.json();
-        let asked = dialect.asked(&body);
-        self.violations.extend(dialect.faults(&request, &body));
+    /// Takes a request and chooses its answer. An answer from the queue costs no look at what was
+    /// asked: it is for measurements, too.
+    pub(super) fn arrive(&mut self, dialect: Dialect, request: Request) -> Answer {
+        let answer = self.queue.pop_front().unwrap_or_else(|| {
+            let body = request.json();
+            self.choose(&dialect.asked(&body), &body)
+        });
         self.requests.push(request);
-        self.asked.push(asked.clone());
-        let answer = self.choose(&asked, &body);
-        (asked, answer)
+        answer
+    }
+
+    /// What each request asked, in order.
+    pub(super) fn asked(&self) -> impl Iterator<Item = Asked> {
+        let known = |request: &Request| Some(Dialect::of(request)?.asked(&request.json()));
+        self.requests.iter().filter_map(known)
+    }
+
+    /// What strict servers would have refused.
+    pub(super) fn violations(&self) -> Vec<String> {
+        let faults = |request: &Request| match Dialect::of(request) {
+            Some(dialect) => dialect.faults(request, &request.json()),
+            None => vec!["an unknown path was called".to_owned()],
+        };
+        self.requests.iter().flat_map(faults).collect()
     }
 
     /// How many turns began with exactly this prompt.
     pub(super) fn turns(&self, prompt: &str) -> usize {
-        let begins = |asked: &&Asked| asked.tool_result.is_none() && asked.prompt == prompt;
-        self.asked.iter().filter(begins).count()
+        self.asked().filter(|asked| asked.tool_result.is_none() && asked.prompt == prompt).count()
     }
 
     fn choose(&mut self, asked: &Asked, body: &Value) -> Answer {
-        if let Some(answer) = self.queue.pop_front() {
-            return answer;
-        }
         let matching = self.rules.iter_mut().filter(|(text, _)| asked.prompt.contains(text));
         if let Some(answer) = matching.filter_map(|(_, answers)| answers.pop_front()).next() {
             return answer;

@@ -1,6 +1,7 @@
 //! The body of a chat completion request, written straight from the history.
 
 use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use crate::{
     config::{OmittedField, OpenAiConfig},
@@ -56,7 +57,7 @@ struct Tool<'a> {
 struct ToolFunction<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a serde_json::Value,
+    parameters: &'a RawValue,
 }
 
 struct Messages<'a, I> {
@@ -143,7 +144,7 @@ impl<'a> Call<'a> {
 }
 
 impl<'a> Tool<'a> {
-    const fn new(tool: &'a Definition) -> Self {
+    fn new(tool: &'a Definition) -> Self {
         let function = ToolFunction {
             name: tool.name,
             description: tool.description,

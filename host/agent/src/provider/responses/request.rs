@@ -2,6 +2,7 @@
 //! asked to keep nothing, and each request says everything.
 
 use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::value::RawValue;
 
 use crate::{
     message::{AssistantMessage, Item, ToolCall},
@@ -42,7 +43,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: &'a str,
     description: &'a str,
-    parameters: &'a serde_json::Value,
+    parameters: &'a RawValue,
     /// Strict mode makes models fill in every optional field.
     strict: bool,
 }
@@ -101,7 +102,7 @@ impl<'a> InputItem<'a> {
 }
 
 impl<'a> Tool<'a> {
-    const fn new(tool: &'a Definition) -> Self {
+    fn new(tool: &'a Definition) -> Self {
         Self {
             r#type: "function",
             name: tool.name,

@@ -1,4 +1,7 @@
 //! Commands that do not want to end. Each must end in time, leave nobody, and use little memory.
+//!
+//! `SCV_LONG_TESTS=1` holds them to the times of the specification and makes them as large as it
+//! says; otherwise a busy machine gets ten times as long.
 
 use std::{
     fs,
@@ -56,20 +59,30 @@ impl Trap {
         Ended { outcome, took }
     }
 
-    /// Nobody with the trap's name is alive, and no orphan of it is a zombie of this process.
     fn assert_no_survivor(&self) {
+        assert_eq!(self.survivor(), None);
+    }
+
+    /// Somebody with the trap's name who is alive, or an orphan of it that is a zombie of this
+    /// process.
+    fn survivor(&self) -> Option<String> {
         let me = std::process::id().to_string();
         for entry in fs::read_dir("/proc").expect("/proc").flatten() {
             let read = |file| fs::read(entry.path().join(file)).unwrap_or_default();
             let line = String::from_utf8_lossy(&read("cmdline")).into_owned();
-            assert!(!line.contains(&self.name), "{:?} lives: {line}", entry.file_name());
+            if line.contains(&self.name) {
+                return Some(format!("{:?} lives: {line}", entry.file_name()));
+            }
             let stat = String::from_utf8_lossy(&read("stat")).into_owned();
             let fields: Vec<&str> =
                 stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
             let is_mine = fields.get(1) == Some(&me.as_str()) && fields.first() == Some(&"Z");
             let is_tool = ["(sleep)", "(bash)", "(nap)"].iter().any(|name| stat.contains(name));
-            assert!(!(is_mine && is_tool), "a zombie: {stat}");
+            if is_mine && is_tool {
+                return Some(format!("a zombie: {stat}"));
+            }
         }
+        None
     }
 }
 
@@ -81,13 +94,22 @@ fn peak_memory_kib() -> u64 {
 
 const SHORT: Duration = Duration::from_millis(1500);
 
+fn is_long_run() -> bool {
+    std::env::var_os("SCV_LONG_TESTS").is_some()
+}
+
+/// A time to end in. What holds a pipe or sleeps does so for far longer.
+fn limit(seconds: u64) -> Duration {
+    Duration::from_secs(if is_long_run() { seconds } else { seconds * 10 })
+}
+
 #[tokio::test]
 async fn who_ignores_term_is_killed() {
     let trap = trap("term").await;
     let script = "trap '' TERM; ./nap & ./nap & while :; do :; done";
     let ended = trap.run(script, 2, SHORT).await;
     assert_eq!(ended.outcome.error, Some(ToolError::Limit));
-    assert!(ended.took < SHORT + Duration::from_secs(3), "{:?}", ended.took);
+    assert!(ended.took < SHORT + limit(3), "{:?}", ended.took);
     trap.assert_no_survivor();
 }
 
@@ -99,9 +121,9 @@ async fn a_double_fork_does_not_escape() {
         "(setsid bash -c './nap & ./nap & disown -a' &); WAIT; echo done",
         "(setsid bash -c '(setsid ./nap &); (setsid ./nap &)' &); WAIT; echo done",
     ] {
-        let ended = trap.run(script, 2, Duration::from_secs(20)).await;
+        let ended = trap.run(script, 2, Duration::from_secs(120)).await;
         assert_eq!(ended.outcome.output, "done\n", "{script}");
-        assert!(ended.took < Duration::from_secs(3), "{:?}: {script}", ended.took);
+        assert!(ended.took < limit(3), "{:?}: {script}", ended.took);
         trap.assert_no_survivor();
     }
 }
@@ -116,9 +138,9 @@ async fn a_session_of_its_own_with_the_pipe_held_does_not_escape() {
         "(env -i setsid bash -c \"trap '' TERM HUP; ./nap & disown; sleep 300; true\" &); WAIT; \
          echo done",
     ] {
-        let ended = trap.run(script, 1, Duration::from_secs(20)).await;
+        let ended = trap.run(script, 1, Duration::from_secs(120)).await;
         assert_eq!(ended.outcome.output, "done\n", "{script}");
-        assert!(ended.took < Duration::from_secs(4), "{:?}: {script}", ended.took);
+        assert!(ended.took < limit(4), "{:?}: {script}", ended.took);
         trap.assert_no_survivor();
     }
 }
@@ -141,7 +163,10 @@ async fn a_dropped_call_leaves_nobody() {
         () = began => {}
     }
     // The rest is done after the drop, by the runtime.
-    sleep(Duration::from_millis(500)).await;
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while trap.survivor().is_some() && Instant::now() < deadline {
+        sleep(Duration::from_millis(20)).await;
+    }
     trap.assert_no_survivor();
 }
 
@@ -155,12 +180,12 @@ async fn a_call_beside_another_ends_its_own_processes_only() {
         while !trap.bench.path().join("up").exists() {
             sleep(Duration::from_millis(5)).await;
         }
-        let call = call("(env -i setsid sleep 300 &); echo done", Duration::from_secs(20));
+        let call = call("(env -i setsid sleep 300 &); echo done", Duration::from_secs(120));
         let outcome = trap.bench.run_call(&call, &CancellationToken::new()).await;
         fs::write(trap.bench.path().join("go"), "").expect("a file");
         outcome.output
     };
-    let (ended, other) = tokio::join!(trap.run(script, 2, Duration::from_secs(20)), other);
+    let (ended, other) = tokio::join!(trap.run(script, 2, Duration::from_secs(120)), other);
     assert_eq!(other, "done\n");
     assert_eq!(ended.outcome.output, "alive\nalive\n");
     trap.assert_no_survivor();
@@ -179,7 +204,7 @@ async fn forkers_do_not_outrun_their_end() {
     )
     .expect("a file");
     let ended = trap.run("bash ./again & bash ./again & sleep 60", 10, SHORT).await;
-    assert!(ended.took < SHORT + Duration::from_secs(3), "{:?}", ended.took);
+    assert!(ended.took < SHORT + limit(3), "{:?}", ended.took);
     let born = || fs::read_to_string(trap.bench.path().join("born")).expect("a file").len();
     let before = born();
     trap.assert_no_survivor();
@@ -196,27 +221,18 @@ async fn orphans_that_end_by_themselves_are_waited_for() {
                   xargs grep -l '^State:.Z' | wc -l; }; \
                   until [ \"$(zombies 2>/dev/null)\" = 0 ]; do sleep 0.1; done; echo none";
     let script = script.replace("PARENT", &std::process::id().to_string());
-    let ended = trap.run(&script, 0, Duration::from_secs(20)).await;
+    let ended = trap.run(&script, 0, Duration::from_secs(120)).await;
     assert_eq!(ended.outcome.output, "none\n", "zombies while the command runs");
     trap.assert_no_survivor();
 }
 
+/// 1 GiB in a long run.
 #[tokio::test]
 async fn much_output_is_bounded() {
+    let bytes: u64 = if is_long_run() { 1 << 30 } else { 1 << 26 };
     let trap = trap("output").await;
-    output_is_bounded(&trap, 1 << 26).await;
-}
-
-#[tokio::test]
-#[ignore = "takes a core for ten seconds: cargo test -p scv-agent -- --ignored"]
-async fn a_gibibyte_of_output_is_bounded() {
-    let trap = trap("output").await;
-    output_is_bounded(&trap, 1 << 30).await;
-}
-
-async fn output_is_bounded(trap: &Trap, bytes: u64) {
     let before = peak_memory_kib();
-    let timeout = Duration::from_secs(60);
+    let timeout = Duration::from_secs(300);
     let script = format!("head -c {bytes} /dev/zero | tr '\\0' 'x'; echo; echo end");
     let ended = trap.run(&script, 0, timeout).await;
     assert!(ended.took < timeout, "{:?}", ended.took);
@@ -229,19 +245,12 @@ async fn output_is_bounded(trap: &Trap, bytes: u64) {
     eprintln!("{bytes} bytes in {:?}, with {growth} KiB", ended.took);
 }
 
+/// A hundred children for each of the crowds (10,000 in a long run), none of which ends when it
+/// is asked to.
 #[tokio::test]
-async fn a_thousand_children_end() {
-    many_children_end(&trap("many").await, 10).await;
-}
-
-#[tokio::test]
-#[ignore = "takes the machine for half a minute: cargo test -p scv-agent -- --ignored"]
-async fn ten_thousand_children_end() {
-    many_children_end(&trap("many").await, 100).await;
-}
-
-/// A hundred children for each of `crowds`, none of which ends when it is asked to.
-async fn many_children_end(trap: &Trap, crowds: usize) {
+async fn many_children_end() {
+    let crowds = if is_long_run() { 100 } else { 10 };
+    let trap = trap("many").await;
     let before = peak_memory_kib();
     // Shells that read from a pipe: as many programs would take minutes to start, and one shell
     // takes ever longer for its next child.
@@ -251,7 +260,7 @@ async fn many_children_end(trap: &Trap, crowds: usize) {
          for i in {{1..{crowds}}}; do crowd & done; WAIT; touch up; wait"
     );
     let script = script.replace("WAIT", "until [ $(wc -l < born) = $N ]; do sleep 0.05; done");
-    let call = call(&script.replace("$N", &crowds.to_string()), Duration::from_secs(120));
+    let call = call(&script.replace("$N", &crowds.to_string()), Duration::from_secs(600));
     let cancel = CancellationToken::new();
     let up = trap.bench.path().join("up");
     let canceller = async {
@@ -265,7 +274,7 @@ async fn many_children_end(trap: &Trap, crowds: usize) {
     let took = cancelled.elapsed();
     assert_eq!(outcome.error, Some(ToolError::Cancelled), "{}", outcome.output);
     assert!(!outcome.output.contains("could not be ended"), "{}", outcome.output);
-    assert!(took < Duration::from_secs(6), "{took:?}");
+    assert!(took < limit(6), "{took:?}");
     let growth = peak_memory_kib().saturating_sub(before);
     assert!(growth < 16 * 1024, "{growth} KiB");
     eprintln!("{crowds}00 children ended in {took:?}, with {growth} KiB");
