@@ -91,11 +91,18 @@ async fn one(kill: Kill) -> Result<()> {
     recover_and_judge(&scene).await
 }
 
+/// Whether there is time for more of the same: `SCV_LONG_TESTS=1`.
+fn is_long() -> bool {
+    std::env::var_os("SCV_LONG_TESTS").is_some_and(|value| value == "1")
+}
+
 #[tokio::test]
 async fn killed_at_every_durable_operation() -> Result<()> {
     let operations = operations().await?;
     assert!(operations.len() > 15, "the scenario writes: {operations:?}");
-    let kills: Vec<_> = operations.iter().zip(1..).flat_map(|(o, n)| kills_at(o, n)).collect();
+    let times = if is_long() { 3 } else { 1 };
+    let kills = operations.iter().zip(1..).flat_map(|(o, n)| kills_at(o, n));
+    let kills: Vec<_> = kills.flat_map(|kill| std::iter::repeat_n(kill, times)).collect();
     eprintln!("{} operations, {} kills", operations.len(), kills.len());
     let runs = kills
         .into_iter()
@@ -138,16 +145,17 @@ fn slow_answer(request: &Value) -> Answer {
     }
 }
 
-/// The real program, killed fifty times at moments that nobody chose.
+/// The real program, killed again and again at moments that nobody chose.
 #[tokio::test]
-async fn killed_fifty_times_at_random() -> Result<()> {
+async fn killed_at_random() -> Result<()> {
+    let rounds = if is_long() { 200 } else { 30 };
     let seed = std::time::UNIX_EPOCH.elapsed()?.subsec_nanos().into();
     eprintln!("seed {seed}");
     let mut random = Random(seed);
     let scene = Scene::signed_in()?;
     scene.ilink.replay(Replay::OldCursor);
     scene.model.otherwise(slow_answer);
-    let senders: Vec<_> = (0..50).map(|round| format!("sender-{round}@im.wechat")).collect();
+    let senders: Vec<_> = (0..rounds).map(|round| format!("sender-{round}@im.wechat")).collect();
     for sender in &senders {
         scene.ilink.push_message(sender, sender);
         let mut daemon = Daemon::start(&scene.home, &Options::default())?;

@@ -1,6 +1,8 @@
 //! The whole of scv from outside: the built program and plugins, their sockets, signals and files.
 
+mod canary;
 mod damage;
+mod full_disk;
 mod hangs;
 mod inbound;
 mod kill_loop;
