@@ -15,11 +15,15 @@ pub(crate) fn read_quote(item: &Fields<'_>) -> Option<Quote> {
     let quoted = reference.object("message_item");
     let words = quoted
         .as_ref()
-        .and_then(|quoted| quoted.object("text_item")?.text("text"))
-        .filter(|text| !is_blank(text))
+        .and_then(|quoted| words(quoted, "text_item").or_else(|| words(quoted, "voice_item")))
         .or_else(|| reference.text("title").filter(|title| !is_blank(title)))?;
     let by_bot = quoted.and_then(|quoted| quoted.integer("type")) == Some(BOT_MESSAGE_ITEM);
     Some(Quote { text: cut(words), author: by_bot.then_some(QuoteAuthor::Bot) })
+}
+
+/// The text, or the transcript of speech, in an item.
+fn words(quoted: &Fields<'_>, holder: &str) -> Option<String> {
+    quoted.object(holder)?.text("text").filter(|text| !is_blank(text))
 }
 
 fn cut(mut words: String) -> String {
@@ -47,6 +51,9 @@ mod tests {
         assert_eq!(text, Some(Quote { text: "earlier".into(), author: None }));
         let of_bot = quote(r#"{"ref_msg":{"title":"a title","message_item":{"type":8}}}"#);
         assert_eq!(of_bot, Some(Quote { text: "a title".into(), author: Some(QuoteAuthor::Bot) }));
+        let spoken =
+            quote(r#"{"ref_msg":{"message_item":{"type":3,"voice_item":{"text":"said"}}}}"#);
+        assert_eq!(spoken, Some(Quote { text: "said".into(), author: None }));
         for wordless in [
             r#"{"ref_msg":{"message_item":{"type":8}}}"#,
             r#"{"ref_msg":{"message_item":{"type":0,"msg_id":"7492913259736647000"}}}"#,

@@ -12,6 +12,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use scv_bridge::fs::{DurableFile, Entry, FileSystem, RealFileSystem};
@@ -20,6 +21,8 @@ use scv_bridge::fs::{DurableFile, Entry, FileSystem, RealFileSystem};
 pub const KILL: &str = "SCV_FAULT_KILL";
 /// A file that gets one line for each durable operation: its kind and its bytes.
 pub const TRACE: &str = "SCV_FAULT_TRACE";
+/// Milliseconds that each synchronization takes longer.
+pub const SYNC_MS: &str = "SCV_FAULT_SYNC_MS";
 
 /// When, at the n-th operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,13 +80,14 @@ struct Shared {
     kill: Option<Kill>,
     done: AtomicU64,
     trace: Option<Mutex<File>>,
+    sync_takes: Duration,
 }
 
 impl Faulty {
     /// As the environment says.
     ///
     /// # Errors
-    /// A text for the person who set [`KILL`] or [`TRACE`] wrongly.
+    /// A text for the person who set [`KILL`], [`TRACE`] or [`SYNC_MS`] wrongly.
     pub fn from_env() -> Result<Self, String> {
         let kill = match std::env::var(KILL) {
             Ok(text) => Some(text.parse()?),
@@ -94,12 +98,22 @@ impl Faulty {
             .map(open)
             .transpose()
             .map_err(|error| format!("{TRACE}: {error}"))?;
+        let sync_ms = std::env::var(SYNC_MS).unwrap_or_else(|_| "0".to_owned());
+        let sync_ms =
+            sync_ms.parse().map_err(|_| format!("{SYNC_MS}={sync_ms}: write a number"))?;
         Ok(Self(Arc::new(Shared {
+            sync_takes: Duration::from_millis(sync_ms),
             real: RealFileSystem,
             kill,
             done: AtomicU64::new(0),
             trace: trace.map(Mutex::new),
         })))
+    }
+
+    /// Synchronizes, on a disk that may be slow.
+    fn sync(&self, kind: &str, mut run: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        std::thread::sleep(self.0.sync_takes);
+        self.durable(kind, 0, |_| run())
     }
 
     /// Runs one durable operation, or dies at it. `torn` does half of it.
@@ -182,7 +196,7 @@ impl FileSystem for Faulty {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.durable("fsync", 0, |_| self.0.real.sync_dir(path))
+        self.sync("fsync", || self.0.real.sync_dir(path))
     }
 
     fn list(&self, path: &Path, limit: usize) -> io::Result<Vec<OsString>> {
@@ -210,7 +224,7 @@ impl DurableFile for FaultyFile {
 
     fn sync_data(&mut self) -> io::Result<()> {
         let file = &mut self.file;
-        self.system.durable("fdatasync", 0, |_| file.sync_data())
+        self.system.sync("fdatasync", || file.sync_data())
     }
 
     fn set_len(&mut self, len: u64) -> io::Result<()> {

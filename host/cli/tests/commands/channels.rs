@@ -211,8 +211,10 @@ fn a_channel_that_is_not_there_is_named() {
 #[test]
 fn changes_need_a_daemon() {
     let home = Home::with_fixture();
-    for verb in ["run", "stop", "logout"] {
+    for verb in ["run", "stop", "held", "logout"] {
         let done = home.scv(&["channels", verb, "fixture"]).with(1);
         assert!(done.err.contains("scv run"), "{done:?}");
     }
+    let send = home.scv(&["channels", "send", "fixture", "hello"]).with(1);
+    assert!(send.err.contains("scv run"), "{send:?}");
 }

@@ -15,7 +15,9 @@ use xtask::harness::{Daemon, Options, Scv};
 const KEY: &str = "canary-key-4f1c09";
 const SPARE_KEY: &str = "canary-spare-key-77aa";
 const HEADER: &str = "canary-header-9b2e";
-const CONTEXT_TOKEN: &str = "canary-context-token-1d3f";
+/// About as long as real ones.
+const CONTEXT_TOKEN: &str =
+    "canary-context-token-1d3f0a2b4c6d8e9f1d3f0a2b4c6d8e9f1d3f0a2b4c6d8e9f1d3f0a2b4c6d8e9f";
 /// The simulator's first code.
 const QR_HANDLE: &str = "sim-qr-handle-1";
 /// What people write is theirs: the log does not repeat it.
@@ -66,9 +68,10 @@ fn look_around() -> [Answer; 1] {
 
 /// Everything that can go wrong with a body that repeats secrets.
 async fn provoke(scene: &Scene, daemon: &Daemon, token: &str) -> Result<()> {
-    let echo = format!("{token} {CONTEXT_TOKEN} {KEY} https://a.example/?qrcode={QR_HANDLE}");
-    let refusal = json!({"ret": -2, "errmsg": echo}).to_string();
-    scene.model.on("fail", [Answer::status(401, json!({"error": {"message": echo}}).to_string())]);
+    let echo = format!("{token} {CONTEXT_TOKEN}-3 https://a.example/?qrcode={QR_HANDLE}");
+    let refusal = json!({"ret": -2, "errmsg": format!("prepare failed {echo}")}).to_string();
+    let wrong_key = json!({"error": {"message": format!("wrong key {KEY} or {HEADER}")}});
+    scene.model.on("fail", [Answer::status(401, wrong_key.to_string())]);
     for (number, text) in [(2, "fail"), (3, "be refused"), (4, WORDS)] {
         if text == "be refused" {
             scene.ilink.push_send(200, &refusal);

@@ -89,7 +89,7 @@ async fn filled_and_freed_while_running() -> Result<()> {
     scene.model.release();
     let told = account(&daemon, |component| component.error.is_some()).await?.error;
     assert!(told.as_deref().is_some_and(|told| told.contains("no storage space")), "{told:?}");
-    assert_eq!(scene.ilink.sent(), [], "no reply goes out before it is on disk");
+    assert_eq!(scene.ilink.visible(OWNER), [""; 0], "no reply goes out before it is on disk");
 
     fs::remove_file(&filler)?;
     scene.ilink.wait_visible(OWNER, 2, SOON * 2).await?;

@@ -1,12 +1,15 @@
 //! The whole of scv from outside: the built program and plugins, their sockets, signals and files.
 
 mod canary;
+mod coverage;
 mod damage;
 mod full_disk;
 mod hangs;
+mod in_chat;
 mod inbound;
 mod kill_loop;
 mod kinds;
+mod operator;
 mod plugins;
 mod sending;
 mod sign_in;
