@@ -22,7 +22,7 @@ pub const KILL: &str = "SCV_FAULT_KILL";
 /// A file that gets one line for each durable operation: its kind and its bytes.
 pub const TRACE: &str = "SCV_FAULT_TRACE";
 /// Milliseconds that each synchronization takes longer.
-pub const SYNC_MS: &str = "SCV_FAULT_SYNC_MS";
+pub const SLOW_SYNC: &str = "SCV_FAULT_SYNC_MS";
 
 /// When, at the n-th operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Faulty {
     /// As the environment says.
     ///
     /// # Errors
-    /// A text for the person who set [`KILL`], [`TRACE`] or [`SYNC_MS`] wrongly.
+    /// A text for the person who set [`KILL`], [`TRACE`] or [`SLOW_SYNC`] wrongly.
     pub fn from_env() -> Result<Self, String> {
         let kill = match std::env::var(KILL) {
             Ok(text) => Some(text.parse()?),
@@ -98,9 +98,9 @@ impl Faulty {
             .map(open)
             .transpose()
             .map_err(|error| format!("{TRACE}: {error}"))?;
-        let sync_ms = std::env::var(SYNC_MS).unwrap_or_else(|_| "0".to_owned());
+        let sync_ms = std::env::var(SLOW_SYNC).unwrap_or_else(|_| "0".to_owned());
         let sync_ms =
-            sync_ms.parse().map_err(|_| format!("{SYNC_MS}={sync_ms}: write a number"))?;
+            sync_ms.parse().map_err(|_| format!("{SLOW_SYNC}={sync_ms}: write a number"))?;
         Ok(Self(Arc::new(Shared {
             sync_takes: Duration::from_millis(sync_ms),
             real: RealFileSystem,
