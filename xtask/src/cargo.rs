@@ -25,6 +25,11 @@ impl Profile {
         Self("release".into())
     }
 
+    /// Small: what is given away.
+    pub fn dist() -> Self {
+        Self("dist".into())
+    }
+
     /// Any profile of Cargo.toml.
     pub fn named(name: String) -> Self {
         Self(name)
@@ -56,12 +61,38 @@ pub struct Artifact {
 /// # Errors
 /// When it does not compile; cargo has said why on stderr.
 pub fn build(root: &Path, package: &str, profile: &Profile) -> Result<Vec<Artifact>> {
-    let output = cargo(root)
-        .args(["build", "--message-format", "json-render-diagnostics"])
-        .args(["--profile", &profile.0, "--package", package])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo does not start")?;
+    let mut command = cargo(root);
+    command.args(["build", "--package", package]).args(options(profile));
+    built(command, package)
+}
+
+/// Builds the shared library of one package by itself, and nothing else of it.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_library(root: &Path, package: &str, profile: &Profile) -> Result<Vec<Artifact>> {
+    if *profile != Profile::dist() {
+        return build(root, package, profile);
+    }
+    let mut command = cargo(root);
+    command.args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib"]);
+    command.args(options(profile)).arg("--").args(SMALLER);
+    built(command, package)
+}
+
+/// Equal functions become one. Understood by the linker that rustc brings for x86-64 (1.90 and
+/// newer); elsewhere files are larger.
+#[cfg(target_arch = "x86_64")]
+const SMALLER: [&str; 2] = ["-C", "link-arg=-Wl,--icf=all"];
+#[cfg(not(target_arch = "x86_64"))]
+const SMALLER: [&str; 0] = [];
+
+fn options(profile: &Profile) -> [&str; 4] {
+    ["--message-format", "json-render-diagnostics", "--profile", &profile.0]
+}
+
+fn built(mut command: Command, package: &str) -> Result<Vec<Artifact>> {
+    let output = command.stderr(Stdio::inherit()).output().context("cargo does not start")?;
     if !output.status.success() {
         bail!("{package} does not build");
     }

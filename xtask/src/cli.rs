@@ -40,6 +40,18 @@ pub enum Command {
     Tidy,
     /// Build each plugin by itself into the `plugins` folder beside the built executable
     Plugins(ProfileArgs),
+    /// Write a plugin to begin with: a crate of its own, outside of this tree
+    NewPlugin {
+        /// Its name: small letters, digits and `_`
+        name: String,
+        /// The folder to make; without it `./scv-channel-NAME`
+        #[arg(long, value_name = "DIR")]
+        path: Option<PathBuf>,
+    },
+    /// Let the frozen plugin and host of ABI 1 meet today's, and a later version's
+    AbiCheck,
+    /// Build, check and pack what is given to people without Rust
+    Dist,
     /// Build a release and install `bin/scv` and `lib/scv/plugins`
     Install {
         /// The folder that gets `bin` and `lib`; without it `~/.local`

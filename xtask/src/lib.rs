@@ -6,13 +6,16 @@
 //! no room of the host: it must run while the host does not compile.
 #![allow(clippy::print_stdout, reason = "a command for people; what it finds is its output")]
 
+pub mod abi_check;
 pub mod bench;
 pub mod cargo;
 pub mod cli;
 pub mod demo;
+pub mod dist;
 pub mod fuzz;
 pub mod harness;
 pub mod install;
+pub mod new_plugin;
 pub mod place;
 pub mod plugins;
 pub mod test;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use xtask::{
-    bench,
+    abi_check, bench,
     cli::{Cli, Command},
-    demo, fuzz, install, plugins, test, tidy,
+    demo, dist, fuzz, install, new_plugin, plugins, test, tidy,
     workspace::Workspace,
 };
 
@@ -31,6 +31,11 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Fuzz { name, seconds } => fuzz::run(&workspace, &name, seconds),
         Command::Tidy => tidy::run(&workspace),
         Command::Plugins(profile) => plugins::run(&workspace, profile.profile()).map(|()| true),
+        Command::AbiCheck => abi_check::run(&workspace).map(|()| true),
+        Command::Dist => dist::run(&workspace).map(|()| true),
+        Command::NewPlugin { name, path } => {
+            new_plugin::run(&workspace, &name, path).map(|()| true)
+        }
         Command::Install { root } => install::run(&workspace, root).map(|()| true),
     }
 }

@@ -44,7 +44,7 @@ pub fn libraries(workspace: &Workspace, profile: &Profile) -> Result<Vec<PathBuf
     let mut libraries = Vec::new();
     for package in packages(workspace) {
         eprintln!("xtask: building the plugin {}", package.name);
-        let built = cargo::build(&workspace.root, &package.name, profile)?;
+        let built = cargo::build_library(&workspace.root, &package.name, profile)?;
         let library = built
             .into_iter()
             .find(|artifact| artifact.kind == "cdylib")

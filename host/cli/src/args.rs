@@ -145,6 +145,16 @@ Nothing is changed, and nobody outside of this machine is asked.
 
 Exit status: 0 nothing is wrong, 1 something is.")]
     Doctor(DoctorArgs),
+    /// Write completions and man pages into a folder laid out as `/usr/share`
+    #[command(name = "__papers", hide = true)]
+    Papers(PapersArgs),
+}
+
+/// `scv __papers`, for `cargo xtask dist`.
+#[derive(Debug, Args)]
+pub(crate) struct PapersArgs {
+    /// The folder
+    pub(crate) share: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod exec;
 mod exit;
 mod limits;
 mod log;
+mod papers;
 mod plugins;
 mod qr;
 mod run;
@@ -80,6 +81,7 @@ async fn dispatch(cli: Cli, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {
         Command::Config(command) => config::run(&context, command),
         Command::Doctor(args) => doctor::run(&context, args, fs).await,
         Command::Plugins(command) => plugins::run(&context, command).await,
+        Command::Papers(args) => papers::run(&args.share),
     }
 }
 

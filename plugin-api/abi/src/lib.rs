@@ -1,9 +1,10 @@
 //! The plugin ABI of scv: three objects and two functions over bytes, and nothing else.
 //!
-//! **Provisional** until the project freezes it as 1.0.0; until then all plugins are rebuilt
-//! with the host. From that day this file does not change any more: abi_stable refuses a
-//! plugin whose types are *older* than the host's, so everything that may evolve is a JSON
-//! document inside an `RVec<u8>`, and every later operation goes through a `call`.
+//! **Frozen** as 1.0.0 on 2026-12-01, after it was read against what WeChat, Feishu and webhook
+//! needed and against the wishes that are known. This file's code does not change any more:
+//! abi_stable refuses a plugin whose types are *older* than the host's, so everything that may
+//! evolve is a JSON document inside an `RVec<u8>`, and every later operation goes through a
+//! `call`. `tests/frozen.rs` compares, and `cargo xtask abi-check` tries it.
 //!
 //! A byte document is one line of compact JSON, always an object, then nothing, or LF and a
 //! raw body. Futures may be polled on any thread and dropped at any time.

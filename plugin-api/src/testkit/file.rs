@@ -17,9 +17,11 @@ use super::{
     limits::{LIVES_COUNT, LOOK_AGAIN_MS, OPERATION_MS},
     plugin::{Plugin, Trouble, document},
     report::{Case, Ended, ensure},
+    session::Reading,
 };
 use crate::wire::{
-    ConnectRequest, CreateConfig, Fault, FaultKind, LoginRequest, Manifest, PromptAnswer,
+    ConnectRequest, CreateConfig, Fault, FaultKind, LoginRequest, Manifest, Outgoing, PromptAnswer,
+    Recipient, ReplyTo,
 };
 
 /// Loads a library and tries what every plugin must do whatever its platform is: manifest,
@@ -57,6 +59,48 @@ fn check(file: &Path, config: &CreateConfig, report: &mut Report) {
         return report.add("create", Err(ended));
     }
     report.add("leftovers", leftovers(&subject, &manifest, config));
+}
+
+/// Loads a library and opens one session with these credentials: reads until a text has come,
+/// answers it, asks for an operation that nobody has, closes. For a plugin whose platform is
+/// there, or that needs none.
+#[must_use]
+pub fn check_session(file: &Path, config: &CreateConfig, credentials: &Value) -> Report {
+    let mut report = Report::default();
+    match Subject::load(file) {
+        Ok(subject) => {
+            report.add("session", with_runtime(session(&subject, config, credentials)));
+        }
+        Err(reason) => report.add("load", failed(reason)),
+    }
+    report
+}
+
+async fn session(subject: &Subject, config: &CreateConfig, credentials: &Value) -> Case {
+    let manifest = subject.manifest().map_err(|fault| Ended::Failed(fault.message))?;
+    let channel = &manifest.channels[0].id;
+    let plugin = Plugin::create(subject, config.clone()).await?;
+    plugin.inspect(channel, credentials.clone()).await?;
+    let request = ConnectRequest {
+        session_id: "session-1".into(),
+        channel: channel.clone(),
+        account: "default".into(),
+        credentials: credentials.clone().into(),
+        checkpoint: None,
+    };
+    let session = plugin.connect(&request).await?;
+    let question = Reading::new(&session, None).texts(1).await?.remove(0);
+    let answer = Outgoing {
+        client_id: "client-1".into(),
+        text: "an answer".into(),
+        reply: Some(ReplyTo { message_id: question.id, reply_token: question.reply_token }),
+        recipient: Recipient { user: question.sender, group: None },
+    };
+    session.send(&answer).await?;
+    fault_of(session.call("no.such.operation").await, &[FaultKind::Unsupported])?;
+    let left = session.close().await?.tasks_left;
+    ensure!(left == 0, "{left} tasks were left after close");
+    shutdown_of(&plugin).await
 }
 
 /// Runs in a runtime that is gone afterwards.
@@ -134,9 +178,14 @@ async fn no_credentials(plugin: &Plugin, channel: &str) -> Case {
     fault_of(session, &[FaultKind::Config, FaultKind::Auth])
 }
 
-async fn shutdown(plugin: &Plugin) -> Case {
+async fn shutdown_of(plugin: &Plugin) -> Case {
     let left = plugin.shutdown().await?.tasks_left;
     ensure!(left == 0, "{left} tasks were left");
+    Ok(())
+}
+
+async fn shutdown(plugin: &Plugin) -> Case {
+    shutdown_of(plugin).await?;
     fault_of(plugin.call_raw("late", b"{}".to_vec()).await, &[FaultKind::Cancelled])
 }
 
@@ -160,9 +209,7 @@ fn leftovers(subject: &Subject, manifest: &Manifest, config: &CreateConfig) -> C
     for _ in 0..LIVES_COUNT {
         with_runtime(async {
             let plugin = Plugin::create(subject, config.clone()).await?;
-            let left = plugin.shutdown().await?.tasks_left;
-            ensure!(left == 0, "{left} tasks were left");
-            Ok(())
+            shutdown_of(&plugin).await
         })?;
     }
     let waiting = Builder::new_current_thread().enable_time().build();

@@ -27,7 +27,7 @@ mod watch;
 
 use std::{env, path::Path};
 
-pub use file::check_file;
+pub use file::{check_file, check_session};
 pub use report::{CaseReport, Report, Verdict};
 pub use script::PlatformScript;
 pub use subject::Subject;

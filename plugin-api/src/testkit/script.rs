@@ -38,7 +38,7 @@ pub trait PlatformScript: Send + Sync + Sized + 'static {
     /// The person writes these texts, in this order; their ids, as the plugin must report them.
     fn inbound(&self, texts: &[String]) -> impl Future<Output = Vec<String>> + Send;
 
-    /// The texts that the person was shown, in order.
+    /// The texts that the person was shown so far, in order.
     fn shown(&self) -> impl Future<Output = Vec<String>> + Send;
 
     /// Every open connection breaks, once.

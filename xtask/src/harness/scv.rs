@@ -4,7 +4,7 @@ use std::{ffi::OsStr, process::Stdio, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use scv_simulators::Ilink;
-use tokio::process::Command;
+use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::Home;
 
@@ -62,11 +62,30 @@ impl<'a> Scv<'a> {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<Output> {
+        self.run_with_input(arguments, "").await
+    }
+
+    /// The same, and it reads this text from a pipe.
+    ///
+    /// # Errors
+    /// As [`Scv::run`].
+    pub async fn run_with_input<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        input: &str,
+    ) -> Result<Output> {
         let mut command = self.command(arguments);
-        let output = tokio::time::timeout(DONE_WITHIN, command.output())
+        if !input.is_empty() {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.spawn().context("scv does not start")?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A command that asks less than it is told has ended its side; that is no failure.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        let output = tokio::time::timeout(DONE_WITHIN, child.wait_with_output())
             .await
-            .with_context(|| format!("no end after {} s", DONE_WITHIN.as_secs()))?
-            .context("scv does not start")?;
+            .with_context(|| format!("no end after {} s", DONE_WITHIN.as_secs()))??;
         Ok(Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -1,8 +1,13 @@
 //! Sending: what was accepted is shown, once and unchanged.
 
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
 use crate::{
     testkit::{
         PlatformScript,
+        limits::{LOOK_AGAIN_MS, OPERATION_MS},
         report::{Case, ensure, excluded},
         scene::Scene,
         session::Reading,
@@ -114,8 +119,16 @@ pub(crate) async fn twice<S: PlatformScript>(scene: &Scene<S>) -> Case {
     shown(scene, &["once"]).await
 }
 
+/// What was accepted may still be on its way to the person.
 async fn shown<S: PlatformScript>(scene: &Scene<S>, texts: &[&str]) -> Case {
-    let shown = scene.script.shown().await;
+    let begun = Instant::now();
+    let shown = loop {
+        let shown = scene.script.shown().await;
+        if shown.len() >= texts.len() || begun.elapsed() > Duration::from_millis(OPERATION_MS) {
+            break shown;
+        }
+        sleep(Duration::from_millis(LOOK_AGAIN_MS)).await;
+    };
     ensure!(shown.len() == texts.len(), "{} messages were shown, not {}", shown.len(), texts.len());
     for (shown, text) in shown.iter().zip(texts) {
         ensure!(shown == text, "a text of {} bytes was changed on its way", text.len());

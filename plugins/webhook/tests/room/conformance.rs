@@ -22,13 +22,13 @@ struct Script {
     address: String,
     callback: Callback,
     ids: AtomicU32,
-    posts: mpsc::UnboundedSender<String>,
+    posts: mpsc::Sender<String>,
 }
 
 impl PlatformScript for Script {
     async fn start() -> Self {
         let address = own_address();
-        let (posts, mut queue) = mpsc::unbounded_channel::<String>();
+        let (posts, mut queue) = mpsc::channel::<String>(64);
         let to = address.clone();
         // As a careful program does it: one after the other, and again until it is taken.
         tokio::spawn(async move {
@@ -63,7 +63,7 @@ impl PlatformScript for Script {
         let ids: Vec<String> = texts.iter().map(|_| id()).collect();
         let message = |(id, text)| json!({ "id": id, "sender": "ann", "text": text });
         let messages: Vec<Value> = ids.iter().zip(texts).map(message).collect();
-        let _ = self.posts.send(json!({ "messages": messages }).to_string());
+        let _ = self.posts.send(json!({ "messages": messages }).to_string()).await;
         ids
     }
 

@@ -223,7 +223,7 @@ mod tests {
     const LINK: Option<Link> = Some(Link { connection: 0, service: 7 });
     const PAYLOAD: &str =
         r#"{"header":{"event_id":"e"},"event":{"message":{"message_id":"om_1"}}}"#;
-    const SECOND_MS: u64 = 1000;
+    const A_SECOND: u64 = 1000;
 
     fn acknowledgement(frame: &Frame, code: i64) -> Frame {
         let mut ack = frame.clone();
@@ -238,8 +238,8 @@ mod tests {
         assert_eq!(events.push(PAYLOAD.to_owned(), 0, LINK, &mut ids).len(), 1);
         let mut now = 0;
         for gap in [15, 300, 3600, 21_600] {
-            assert_eq!(events.due(now + (gap - 1) * SECOND_MS, LINK, &mut ids), []);
-            now += gap * SECOND_MS;
+            assert_eq!(events.due(now + (gap - 1) * A_SECOND, LINK, &mut ids), []);
+            now += gap * A_SECOND;
             assert_eq!(events.due(now, LINK, &mut ids).len(), 1, "after {gap} s more");
         }
         assert_eq!(events.due(now * 10, LINK, &mut ids), []);
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(events.open_on(0), 1);
             assert_eq!(events.acknowledge(&acknowledgement(&frames[0], code)), [""; 0]);
             assert_eq!((events.open_on(0), events.acks[0].code), (0, Some(code)));
-            assert_eq!(events.due(20 * SECOND_MS, LINK, &mut ids).len(), again);
+            assert_eq!(events.due(20 * A_SECOND, LINK, &mut ids).len(), again);
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
             let (mut events, mut ids) = (Events::new(), Ids::default());
             events.offline = offline;
             assert_eq!(events.push(PAYLOAD.to_owned(), 0, None, &mut ids), []);
-            assert_eq!(events.due(15 * SECOND_MS, LINK, &mut ids).len(), again);
+            assert_eq!(events.due(15 * A_SECOND, LINK, &mut ids).len(), again);
         }
     }
 
