@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use xtask::harness::{Built, Daemon, Home, Options};
 
 /// Longer than anything that a test waits for takes on a busy machine.
-pub const SOON: Duration = Duration::from_secs(30);
+pub const SOON: Duration = Duration::from_secs(90);
 /// The component of the account that scenes sign in.
 pub const COMPONENT: &str = "wechat:default";
 

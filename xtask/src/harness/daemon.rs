@@ -13,9 +13,9 @@ use tokio::process::Child;
 use super::{Home, until};
 
 /// From start to an answer on the socket: far more than a busy machine needs.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_WITHIN: Duration = Duration::from_secs(90);
 /// From SIGTERM to the end: the daemon's own bounds are shorter.
-const GONE_WITHIN: Duration = Duration::from_secs(30);
+const GONE_WITHIN: Duration = Duration::from_secs(90);
 
 /// How to start a daemon.
 #[derive(Debug, Default, Clone)]

@@ -21,7 +21,7 @@ const MESSAGES: [(&str, &str); 3] =
 /// Scenarios under way at once: more than cores, since each mostly waits.
 const AT_ONCE: usize = 6;
 /// From SIGTERM, or from its last operation, to the end of the process.
-const GONE: Duration = Duration::from_secs(30);
+const GONE: Duration = Duration::from_secs(90);
 
 /// The scenario: an account whose first send fails once, and three messages. A daemon that
 /// lives through all of it is asked to stop, so that its last operations are part of it.
