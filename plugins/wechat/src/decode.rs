@@ -61,7 +61,10 @@ fn read(message: &Fields<'_>) -> Option<Inbound> {
 
 /// A message that names a group is never taken for a direct one, whatever the name looks like.
 fn conversation(message: &Fields<'_>, sender: &str) -> Option<Conversation> {
-    let group = message.text("group_id").unwrap_or_default();
+    let group = match message.json("group_id") {
+        None | Some("null") => String::new(),
+        Some(_) => message.text("group_id")?,
+    };
     if group.len() > NAME_BYTES {
         return None;
     }
@@ -189,6 +192,20 @@ mod tests {
             message.conversation,
             Conversation { id: "12345@chatroom".into(), group: true, thread: None }
         );
+    }
+
+    #[test]
+    fn a_group_of_another_form_is_no_direct_chat() {
+        for (group, kind) in [
+            (json!(12345), InboundKind::Ignored),
+            (json!({}), InboundKind::Ignored),
+            (json!(null), InboundKind::Text),
+            (json!(""), InboundKind::Text),
+        ] {
+            let mut wire = message(json!([text("hi")]));
+            wire["group_id"] = group.clone();
+            assert_eq!(one(&wire).kind, kind, "{group}");
+        }
     }
 
     #[test]

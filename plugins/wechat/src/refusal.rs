@@ -19,7 +19,7 @@ pub(crate) struct Refusal {
 
 /// The refusal in an answer, if it is one.
 pub(crate) fn refusal(answer: &Fields<'_>) -> Option<Refusal> {
-    let codes = ["errcode", "ret"].map(|name| answer.integer(name).unwrap_or(0));
+    let codes = ["errcode", "ret"].map(|name| code(answer, name));
     let code = match codes {
         [SIGNED_OUT, _] | [_, SIGNED_OUT] => SIGNED_OUT,
         [0, ret] => ret,
@@ -27,6 +27,12 @@ pub(crate) fn refusal(answer: &Fields<'_>) -> Option<Refusal> {
     };
     let words = || safe_words(&answer.text("errmsg").unwrap_or_default());
     (code != 0).then(|| Refusal { code, words: words() })
+}
+
+/// A number, also one that is written as text; 0 when there is none.
+fn code(answer: &Fields<'_>, name: &str) -> i64 {
+    let written = || answer.text(name)?.trim().parse().ok();
+    answer.integer(name).or_else(written).unwrap_or(0)
 }
 
 fn safe_words(text: &str) -> String {
@@ -54,7 +60,9 @@ mod tests {
             (r#"{"errcode":-1,"ret":-2}"#, Some(-1)),
             (r#"{"ret":0,"errcode":-14}"#, Some(-14)),
             (r#"{"ret":-14,"errcode":-2}"#, Some(-14)),
+            (r#"{"ret":"-2"}"#, Some(-2)),
             (r#"{"ret":0}"#, None),
+            (r#"{"ret":"0"}"#, None),
             (r#"{"ret":null,"errcode":"x"}"#, None),
             ("{}", None),
         ] {
