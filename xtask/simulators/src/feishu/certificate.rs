@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
@@ -16,9 +18,12 @@ pub(super) fn issue() -> anyhow::Result<(String, Arc<ServerConfig>)> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    authority.distinguished_name.push(DnType::CommonName, "throw-away authority of a simulator");
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let key = KeyPair::generate()?;
     let mut leaf = CertificateParams::new(NAMES.map(str::to_owned))?;
+    // With the authority's name it would count as self-signed.
+    leaf.distinguished_name.push(DnType::CommonName, "simulated platform");
     leaf.use_authority_key_identifier_extension = true;
     let leaf = leaf.signed_by(&key, &authority)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -24,23 +24,21 @@ use crate::request::Request;
 use crate::server::{self, Cut, Reply};
 use crate::watched::Watched;
 
+/// The first byte of a TLS connection; CONNECT begins with a letter.
+const TLS_HANDSHAKE: u8 = 0x16;
+
 type Shared = Arc<Watched<State>>;
 
-/// One connection to the proxy.
+/// One connection: to the proxy, or straight to the websocket's host, for a client that takes no
+/// proxy there ([`Feishu::direct_socket`](super::Feishu::direct_socket)).
 pub(super) async fn converse(mut stream: TcpStream, shared: Shared, tls: Arc<ServerConfig>) {
-    let Some(target) = connect_target(&mut stream).await else { return };
-    let outage = shared.change(|state| {
-        state.dialled.push(target.clone());
-        state.outage
-    });
-    let host = target.strip_suffix(":443").filter(|host| Brand::of_host(host).is_some());
-    let Some(host) = host.filter(|_| !outage).map(str::to_owned) else {
-        let _ = stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").await;
-        return;
+    let mut first = [0];
+    let is_tls = stream.peek(&mut first).await.is_ok_and(|_| first == [TLS_HANDSHAKE]);
+    let host = match is_tls {
+        true => Some(format!("msg-frontier.{}", shared.lock().brand.domain())),
+        false => tunnel(&mut stream, &shared).await,
     };
-    if stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.is_err() {
-        return;
-    }
+    let Some(host) = host else { return };
     let Ok(stream) = TlsAcceptor::from(tls).accept(stream).await else { return };
     let service = service_fn(|request| serve(shared.clone(), host.clone(), request));
     // An error here is a connection that ended: the client's business, or a wanted hang-up.
@@ -48,6 +46,22 @@ pub(super) async fn converse(mut stream: TcpStream, shared: Shared, tls: Arc<Ser
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
+}
+
+/// Opens a tunnel for the client, to a host of the platform.
+async fn tunnel(stream: &mut TcpStream, shared: &Shared) -> Option<String> {
+    let target = connect_target(stream).await?;
+    let outage = shared.change(|state| {
+        state.dialled.push(target.clone());
+        state.outage
+    });
+    let host = target.strip_suffix(":443").filter(|host| Brand::of_host(host).is_some());
+    let Some(host) = host.filter(|_| !outage) else {
+        let _ = stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").await;
+        return None;
+    };
+    stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.ok()?;
+    Some(host.to_owned())
 }
 
 /// `host:port` of a CONNECT request, read to the end of its head and no further.

@@ -121,9 +121,11 @@ impl Feishu {
         self.shared.change(|state| state.registration.knobs = knobs);
     }
 
-    /// Discoveries name this origin (`wss://HOST`) instead of the platform's.
-    pub fn socket_origin(&self, origin: impl Into<String>) {
-        self.shared.change(|state| state.socket_origin = Some(origin.into()));
+    /// Discoveries name this process by its address instead of the platform's websocket host, for
+    /// clients that take no proxy there.
+    pub fn direct_socket(&self) {
+        let origin = self.server.origin().replace("http://127.0.0.1", "wss://localhost");
+        self.shared.change(|state| state.socket_origin = Some(origin));
     }
 
     /// In how many frames events travel from now on.

@@ -74,7 +74,7 @@ impl Feishu {
         })
     }
 
-    /// A person withdraws a message.
+    /// A person withdraws a message. Apps of this kind are not told of it.
     pub fn recall(&self, message_id: &str) {
         self.shared.change(|state| state.recall(message_id));
     }

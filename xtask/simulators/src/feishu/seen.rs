@@ -67,6 +67,13 @@ impl Feishu {
         self.shared.lock().connections.last().map_or(0, |connection| connection.pings)
     }
 
+    /// How often the history of a chat was asked for.
+    pub fn list_calls(&self) -> usize {
+        let path = "/open-apis/im/v1/messages";
+        let requests = &self.shared.lock().requests;
+        requests.iter().filter(|(_, seen)| seen.method == "GET" && seen.path == path).count()
+    }
+
     /// When the polls of sign-ins came.
     pub fn polls(&self) -> Vec<Instant> {
         self.shared.lock().registration.polls.clone()
@@ -83,6 +90,23 @@ impl Feishu {
     /// When the limit passes; the text says what was seen.
     pub async fn wait_open(&self, limit: Duration) -> anyhow::Result<()> {
         self.wait(limit, "an open connection", |state| open(state) > 0).await
+    }
+
+    /// Waits until no websocket is open.
+    ///
+    /// # Errors
+    /// When the limit passes; the text says what was seen.
+    pub async fn wait_closed(&self, limit: Duration) -> anyhow::Result<()> {
+        self.wait(limit, "the end of every connection", |state| open(state) == 0).await
+    }
+
+    /// Waits until this many websockets were opened in all.
+    ///
+    /// # Errors
+    /// When the limit passes; the text says what was seen.
+    pub async fn wait_opened(&self, count: usize, limit: Duration) -> anyhow::Result<()> {
+        let done = |state: &State| state.connections.len() >= count;
+        self.wait(limit, &format!("{count} opened connections"), done).await
     }
 
     /// Waits until this many connections were opened or refused at the discovery.
