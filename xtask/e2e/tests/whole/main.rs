@@ -9,6 +9,7 @@ mod in_chat;
 mod inbound;
 mod kill_loop;
 mod kinds;
+mod new_plugin;
 mod operator;
 mod plugins;
 mod sending;
