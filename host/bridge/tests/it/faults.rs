@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Three answered messages, a fold in the middle, and a clean stop.
-enum Step {
+pub(crate) enum Step {
     Commit(Vec<Change>),
     Fold,
 }
@@ -36,7 +36,7 @@ fn answered(id: &str) -> [Step; 3] {
     ]
 }
 
-fn scenario() -> Vec<Step> {
+pub(crate) fn scenario() -> Vec<Step> {
     let mut steps = Vec::new();
     steps.extend(answered("m1"));
     steps.push(Step::Fold);
@@ -85,7 +85,7 @@ fn run(
     Some((opened.state.clone(), opened.state))
 }
 
-fn take(opened: &mut Opened, step: &Step) -> Result<(), StoreError> {
+pub(crate) fn take(opened: &mut Opened, step: &Step) -> Result<(), StoreError> {
     match step {
         Step::Commit(changes) => commit(opened, changes),
         Step::Fold => opened.log.fold(&Image::of(&opened.state)),

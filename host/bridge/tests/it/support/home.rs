@@ -56,8 +56,17 @@ impl TestHome {
         bot: &str,
         saved: Option<&SavedIdentity>,
     ) -> Result<(), scv_bridge::AccountsError> {
+        self.sign_in_over(&self.accounts, bot, saved)
+    }
+
+    pub(crate) fn sign_in_over(
+        &self,
+        accounts: &Accounts,
+        bot: &str,
+        saved: Option<&SavedIdentity>,
+    ) -> Result<(), scv_bridge::AccountsError> {
         let credentials = credentials(bot);
-        self.accounts.save_credentials(
+        accounts.save_credentials(
             &self.channel,
             &self.account,
             &credentials,

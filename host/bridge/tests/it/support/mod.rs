@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod faulty;
 pub(crate) mod home;
 pub(crate) mod platform;
+pub(crate) mod power;
 pub(crate) mod run;
 
 use std::{future::Future, time::Duration};
