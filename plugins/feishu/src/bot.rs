@@ -4,11 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use scv_http::Request;
 use scv_plugin_api::{Result, wire::Fault};
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 use crate::{
     credentials::is_plain,
-    limits::{BODY_BYTES, BOT_RETRY_MS},
+    limits::{BODY_BYTES, BOT_MS, BOT_RETRY_MS},
     rest::{Api, Class},
 };
 
@@ -37,6 +40,11 @@ impl Bot {
         Self { api, state: Mutex::default() }
     }
 
+    /// The bot's `open_id`, as far as it is known.
+    pub(crate) async fn known_id(&self) -> Option<String> {
+        self.state.lock().await.id.clone()
+    }
+
     /// The bot's `open_id`; none while the platform does not tell it. Then group messages cannot
     /// be answered, and it is asked again, but not for every message.
     pub(crate) async fn id(&self) -> Option<String> {
@@ -46,7 +54,8 @@ impl Bot {
             return state.id.clone();
         }
         state.asked = Some(Instant::now());
-        match ask(&self.api).await {
+        let answer = timeout(Duration::from_millis(BOT_MS), ask(&self.api)).await;
+        match answer.unwrap_or_else(|_| Err(Fault::retry("the platform did not answer in time"))) {
             Ok(info) => {
                 let info = info.unwrap_or_default();
                 if let Some(why) = info.off {

@@ -106,8 +106,14 @@ impl Page {
 fn next_token(answer: &Answer, asked: &str) -> Option<String> {
     let data = answer.data();
     let next = data["page_token"].as_str().unwrap_or_default();
-    let goes_on = data["has_more"] == true && !next.is_empty() && next != asked;
-    goes_on.then(|| next.to_owned())
+    if data["has_more"] != true {
+        return None;
+    }
+    if next.is_empty() || next == asked {
+        tracing::warn!("the platform says that a history goes on, and not where; it is left there");
+        return None;
+    }
+    Some(next.to_owned())
 }
 
 /// Asks until there is an answer that says yes or no.

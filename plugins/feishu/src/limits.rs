@@ -48,8 +48,8 @@ pub(crate) const PING_MIN_SECONDS: u64 = 5;
 pub(crate) const PING_MAX_SECONDS: u64 = 600;
 /// Silence is two intervals and this.
 pub(crate) const SILENCE_MARGIN_SECONDS: u64 = 30;
-/// How long to wait when the app has too many connections.
-pub(crate) const CROWDED_MS: u64 = 60_000;
+/// The least wait when the app has too many connections; the host waits longer and longer.
+pub(crate) const CROWDED_MS: u64 = 5_000;
 
 /// One websocket message: the largest event in one part, and its headers.
 pub(crate) const FRAME_BYTES: usize = EVENT_BYTES + 64 * 1024;
@@ -84,9 +84,13 @@ pub(crate) const CATCHUP_RETRY_MS: u64 = 1_000;
 pub(crate) const CATCHUP_RETRY_MAX_MS: u64 = 60_000;
 /// Own messages that are remembered, in case they come back as events.
 pub(crate) const OWN_MESSAGES_COUNT: usize = 512;
+/// Learning who the bot is: messages wait for it.
+pub(crate) const BOT_MS: u64 = 8_000;
 /// Between two tries to learn who the bot is.
 pub(crate) const BOT_RETRY_MS: u64 = 30_000;
 
+/// How long the connection's task may say goodbye when the session closes.
+pub(crate) const GOODBYE_MS: u64 = 500;
 /// The longest pause that the platform can ask for.
 pub(crate) const PAUSE_MAX_MS: u64 = 60 * 60 * 1000;
 /// The longest `uuid` of a message.
@@ -98,9 +102,11 @@ const _: () = assert!(MAX_WAIT_MS <= boundary::MAX_WAIT_MS);
 const _: () = assert!(SEND_MS < boundary::SEND_DEADLINE_MS);
 const _: () =
     assert!(LOGIN_MAX_SECONDS * 1000 + boundary::LOGIN_MARGIN_MS <= boundary::LOGIN_MAX_MS);
-// Identity, endpoint, connection, upgrade, one after the other.
-const _: () =
-    assert!(2 * CALL_MS + CALL_MS + CONNECT_MS + UPGRADE_MS <= boundary::CONNECT_DEADLINE_MS);
+// Identity and endpoint at once, then connection and upgrade.
+const _: () = assert!(CALL_MS + CONNECT_MS + UPGRADE_MS < boundary::CONNECT_DEADLINE_MS);
+const _: () = assert!(BOT_MS <= CALL_MS && WAIT_MARGIN_MS < MAX_WAIT_MS as u64);
+// A batch that waits for the bot's id is no hang.
+const _: () = assert!(BOT_MS < WAIT_MARGIN_MS + boundary::NEXT_BATCH_MARGIN_MS);
 const _: () =
     assert!(PING_MIN_SECONDS <= PING_DEFAULT_SECONDS && PING_DEFAULT_SECONDS <= PING_MAX_SECONDS);
 const _: () =

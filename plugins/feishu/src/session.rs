@@ -8,12 +8,12 @@ use std::{
 
 use scv_plugin_api::{
     BatchToken, Result, Session, Stop,
-    wire::{Batch, Fault, Inbound, Outgoing, SendOutcome},
+    wire::{Batch, Fault, Inbound, InboundKind, Outgoing, SendOutcome},
 };
 use tokio::{
     sync::{Mutex, mpsc},
     task::JoinSet,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep_until, timeout},
 };
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     catchup::{self, Page, Refusals},
     checkpoint::Checkpoint,
     endpoint::discover,
-    limits::{LIVE_WAIT_MS, MAX_WAIT_MS, OWN_MESSAGES_COUNT, WAIT_MARGIN_MS},
+    limits::{GOODBYE_MS, LIVE_WAIT_MS, MAX_WAIT_MS, OWN_MESSAGES_COUNT, WAIT_MARGIN_MS},
     message::{Incoming, Read, read},
     reader::{Reader, Receipt},
     rest::Api,
@@ -75,8 +75,13 @@ impl FeishuSession {
             async move { socket::run(socket, &inbox, service, interval, &stop).await }
         });
         tasks.spawn({
-            let api = api.clone();
-            async move { catchup::run(&api, plan, &refusals, &pages).await }
+            let (api, stop) = (api.clone(), stop.clone());
+            async move {
+                tokio::select! {
+                    () = catchup::run(&api, plan, &refusals, &pages) => {}
+                    () = stop.fired() => {}
+                }
+            }
         });
         let reading = Reading {
             reader: Reader::new(checkpoint),
@@ -98,11 +103,11 @@ impl FeishuSession {
     async fn take_page(&self, reading: &mut Reading, page: Page) {
         let reader = &mut reading.reader;
         let group = reader.checkpoint.is_group(&page.chat).unwrap_or(true);
-        let bot = self.bot.id().await;
+        let bot = self.bot_id(group && !page.messages.is_empty()).await;
         for message in &page.messages {
             let inbound = self.read(message, Read { bot: bot.as_deref(), group });
             // What starts no turn is not worth a place in the host's memory of ids.
-            if inbound.kind != scv_plugin_api::wire::InboundKind::Ignored {
+            if inbound.kind != InboundKind::Ignored {
                 reader.push(inbound, None);
             }
         }
@@ -112,7 +117,7 @@ impl FeishuSession {
 
     async fn take_live(&self, reading: &mut Reading, events: Vec<Live>) {
         let reader = &mut reading.reader;
-        let bot = self.bot.id().await;
+        let bot = self.bot_id(events.iter().any(|live| live.message.group == Some(true))).await;
         for Live { message, frame, received, .. } in events {
             let group = message.group.unwrap_or(true);
             let inbound = self.read(&message, Read { bot: bot.as_deref(), group });
@@ -120,6 +125,11 @@ impl FeishuSession {
             reader.push(inbound, Some(Receipt { frame, received }));
         }
         reader.seal();
+    }
+
+    /// Groups need it; everybody else can do without.
+    async fn bot_id(&self, group: bool) -> Option<String> {
+        if group { self.bot.id().await } else { self.bot.known_id().await }
     }
 
     fn read(&self, message: &Incoming, reader: Read<'_>) -> Inbound {
@@ -172,7 +182,10 @@ impl Session for FeishuSession {
     }
 
     async fn close(&self) {
-        self.tasks.lock().await.shutdown().await;
+        let mut tasks = self.tasks.lock().await;
+        let goodbye = async { while tasks.join_next().await.is_some() {} };
+        let _ = timeout(Duration::from_millis(GOODBYE_MS), goodbye).await;
+        tasks.shutdown().await;
     }
 }
 

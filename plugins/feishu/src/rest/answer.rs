@@ -69,7 +69,8 @@ impl Answer {
 
     /// The fault with this answer's code and wait.
     pub(crate) fn fault(&self, fault: Fault) -> Fault {
-        Fault { after_ms: self.reset_ms, ..fault.with_code(self.name()) }
+        let code = self.code().map(|code| code.to_string());
+        Fault { code, after_ms: self.reset_ms, ..fault }
     }
 }
 

@@ -6,7 +6,10 @@ mod exchange;
 mod token;
 
 use scv_http::{HttpClient, Request};
-use scv_plugin_api::{Result, wire::Fault};
+use scv_plugin_api::{
+    Result,
+    wire::{Fault, Secret},
+};
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -16,7 +19,7 @@ pub(crate) use self::{
     codes::{Class, meaning},
     exchange::{exchange, told},
 };
-use crate::credentials::Credentials;
+use crate::{credentials::Credentials, limits::BODY_BYTES};
 
 /// The REST interface as one app sees it.
 pub(crate) struct Api {
@@ -64,7 +67,7 @@ impl Api {
     ///
     /// # Errors
     /// [`FaultKind::Auth`](scv_plugin_api::wire::FaultKind::Auth) when the secret is refused.
-    pub(crate) async fn token(&self) -> Result<scv_plugin_api::wire::Secret> {
+    pub(crate) async fn token(&self) -> Result<Secret> {
         // Locked for the whole call: those who come meanwhile take its result.
         let mut tokens = self.tokens.lock().await;
         if let Some(token) = tokens.current() {
@@ -73,7 +76,7 @@ impl Api {
         let Credentials { app_id, app_secret, .. } = &self.credentials;
         let request = Request::post(self.url("/open-apis/auth/v3/tenant_access_token/internal"))
             .json(&json!({"app_id": app_id, "app_secret": app_secret.expose()}));
-        let answer = exchange(&self.http, request, crate::limits::BODY_BYTES).await?;
+        let answer = exchange(&self.http, request, BODY_BYTES).await?;
         if answer.class() != Class::Good {
             return Err(no_token(&answer));
         }

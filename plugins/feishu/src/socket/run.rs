@@ -88,6 +88,16 @@ async fn send(socket: &mut Socket, frames: impl IntoIterator<Item = Frame>) -> O
     }
 }
 
+/// Who wonders why no message comes sees here which events come instead. Those about messages
+/// are daily business.
+fn tell(kind: &str) {
+    if kind.starts_with("im.message.") {
+        tracing::debug!(kind, "an event that starts no turn");
+    } else {
+        tracing::info!(kind, "an event that starts no turn");
+    }
+}
+
 fn lost() -> Fault {
     Fault::retry("Feishu's long connection was lost; it is made anew")
 }
@@ -145,7 +155,7 @@ impl Reading<'_> {
                 self.inbox.push(Live { message: *message, frame, received: now, bytes });
                 return None;
             }
-            Event::Other(kind) => tracing::info!(kind, "an event that starts no turn"),
+            Event::Other(kind) => tell(&kind),
             Event::Unreadable => drop(self.skip("an event that cannot be read")),
         }
         Some(frame.acknowledge(now.elapsed().as_millis()))
