@@ -37,6 +37,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     for plugin in plugins::libraries(workspace, &Profile::dev())? {
         say("the frozen host", &plugin);
         frozen.host(&[plugin.as_os_str()])?;
+        say("the conformance kit", &plugin);
+        conformance(workspace, &plugin)?;
     }
     say("the frozen host, with a session,", &fixture);
     frozen.host(&[fixture.as_os_str(), FIXTURE_CREDENTIALS.as_ref()])?;
@@ -57,6 +59,16 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     meeting::sign_in(&built, &later.plugin, "fixture")?;
     println!("abi-check: ABI 1 is what it was");
     Ok(())
+}
+
+/// The plugin's own conformance test, over the file instead of the linked code.
+fn conformance(workspace: &Workspace, plugin: &Path) -> Result<()> {
+    let name = plugin.file_stem().and_then(|stem| stem.to_str()).context("a library has a name")?;
+    let name = name.trim_start_matches("libscv_channel_");
+    let mut command = cargo(&workspace.root);
+    command.args(["test", "--quiet", "--package", &format!("scv-channel-{name}")]);
+    command.args(["--test", "room", "conformance"]).env("SCV_TEST_PLUGIN", plugin);
+    passes(&mut command, "the conformance kit")
 }
 
 fn say(who: &str, plugin: &Path) {
