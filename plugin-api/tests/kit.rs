@@ -151,23 +151,29 @@ impl PlatformScript for Script {
     }
 
     fn excluded() -> &'static [(&'static str, &'static str)] {
-        &[("flood", "a thousand rounds say no more than twenty")]
+        &[
+            ("flood", "a thousand rounds say no more than twenty"),
+            ("cancel-next-batch", "whether two messages wait at one time is chance"),
+        ]
     }
 }
 
+/// Its words come back as an error: the SDK has taken the panic hook of this process.
 #[test]
-fn each_fault_fails_its_cases_and_no_other() {
-    let report = testkit::run::<Wrong, Script>("0.0.0").unwrap_err();
-    let failed: BTreeSet<&str> = report
-        .cases
-        .iter()
-        .filter(|case| matches!(case.verdict, Verdict::Failed(_)))
-        .map(|case| case.name.as_str())
-        .collect();
+fn each_fault_fails_its_cases_and_no_other() -> std::result::Result<(), String> {
+    let report = testkit::run::<Wrong, Script>("0.0.0").expect_err("a report");
+    let is_failed = |verdict: &Verdict| matches!(verdict, Verdict::Failed(_));
+    let failed = report.cases.iter().filter(|case| is_failed(&case.verdict));
+    let failed: BTreeSet<&str> = failed.map(|case| case.name.as_str()).collect();
     let expected = ["inspect", "manifest", "order", "secrets", "send", "send-largest"];
-    assert_eq!(failed, BTreeSet::from(expected), "{report:?}");
+    if failed != BTreeSet::from(expected) {
+        return Err(format!("{report:?}"));
+    }
     let text = report.to_string();
-    assert!(text.contains("it says version 0.1.0, and the crate is 0.0.0"), "{text}");
-    assert!(text.contains("--      flood: a thousand rounds"), "{text}");
-    assert!(text.contains("connected with") && !text.contains(SECRET), "{text}");
+    let says = |words: &str| text.contains(words);
+    let all = says("it says version 0.1.0, and the crate is 0.0.0")
+        && says("--      flood: a thousand rounds")
+        && says("connected with")
+        && !says(SECRET);
+    if all { Ok(()) } else { Err(text) }
 }
