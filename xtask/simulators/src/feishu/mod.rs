@@ -124,7 +124,12 @@ impl Feishu {
     /// Discoveries name this process by its address instead of the platform's websocket host, for
     /// clients that take no proxy there.
     pub fn direct_socket(&self) {
-        let origin = self.server.origin().replace("http://127.0.0.1", "wss://localhost");
+        self.socket_origin(self.server.origin().replace("http://127.0.0.1", "wss://localhost"));
+    }
+
+    /// Discoveries name this origin instead of the platform's websocket host.
+    pub fn socket_origin(&self, origin: impl Into<String>) {
+        let origin = origin.into();
         self.shared.change(|state| state.socket_origin = Some(origin));
     }
 
