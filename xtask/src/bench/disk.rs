@@ -48,7 +48,7 @@ pub(super) async fn per_message(built: &Built, kept: usize) -> Result<()> {
 }
 
 /// A base state that remembers ids, as a long-lived account has it.
-fn remember(home: &Home, kept: usize) -> Result<()> {
+pub(super) fn remember(home: &Home, kept: usize) -> Result<()> {
     let seen: Vec<_> =
         (0..kept).map(|id| format!("{}", 7_000_000_000_000_000_000_u64 + id as u64)).collect();
     let state = serde_json::json!({

@@ -4,6 +4,7 @@
 //! for people who compare two commits on one machine.
 
 mod baseline;
+mod channel;
 mod disk;
 mod engine;
 mod reply;
@@ -20,10 +21,15 @@ use crate::{
 };
 
 /// What can be measured.
-const ROWS: [&str; 14] = [
+const ROWS: [&str; 19] = [
     "cold-start",
     "idle-daemon",
     "message-to-reply",
+    "message-4096",
+    "message-cpu",
+    "slow-disk",
+    "restart",
+    "idle-accounts",
     "disk",
     "deltas-small",
     "deltas-large",
@@ -50,7 +56,7 @@ pub fn run(workspace: &Workspace, rows: &[String]) -> Result<()> {
     }
     let wanted = |row: &&&str| rows.is_empty() || rows.iter().any(|name| name == *row);
     // What is counted at the file system trait needs the faulty program.
-    let built = match ROWS.iter().filter(wanted).any(|row| row.starts_with("disk")) {
+    let built = match ROWS.iter().filter(wanted).any(|row| row.contains("disk")) {
         true => Built::build_for_tests(workspace, &Profile::release())?,
         false => Built::build(workspace, &Profile::release())?,
     };
@@ -81,7 +87,12 @@ async fn measure(built: &Built, row: &str) -> Result<()> {
     match row {
         "cold-start" => start::cold(built).await,
         "idle-daemon" => start::idle(built).await,
-        "message-to-reply" => reply::message_to_reply(built).await,
+        "message-to-reply" => reply::message_to_reply(built, 0).await,
+        "message-4096" => reply::message_to_reply(built, 4096).await,
+        "message-cpu" => channel::cpu_per_message(built).await,
+        "slow-disk" => channel::senders_on_a_slow_disk(built).await,
+        "restart" => channel::restart_to_polling(built).await,
+        "idle-accounts" => channel::idle_switches(built).await,
         "disk" => disk::per_message(built, 0).await,
         "disk-4096" => disk::per_message(built, 4096).await,
         "deltas-small" => engine::deltas(built, 64, 10_000, 1).await,

@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection that reads lines.
-pub(super) struct LineClient {
+pub(in crate::bench) struct LineClient {
     reader: BufReader<UnixStream>,
     line: Vec<u8>,
 }
 
 /// A connection with a session.
-pub(super) struct Talker {
-    pub(super) client: LineClient,
+pub(in crate::bench) struct Talker {
+    pub(in crate::bench) client: LineClient,
     session: Value,
 }
 
@@ -45,7 +45,7 @@ impl LineClient {
         self.send_line(&format!("{message}\n"))
     }
 
-    pub(super) fn send_line(&mut self, line: &str) -> Result<()> {
+    pub(in crate::bench) fn send_line(&mut self, line: &str) -> Result<()> {
         Ok(self.reader.get_mut().write_all(line.as_bytes())?)
     }
 
@@ -58,7 +58,7 @@ impl LineClient {
 
     /// Reads until an event of this type has come, and gives it. An event's type is its first
     /// field.
-    pub(super) fn until(&mut self, kind: &str) -> Result<&[u8]> {
+    pub(in crate::bench) fn until(&mut self, kind: &str) -> Result<&[u8]> {
         let wanted = format!(r#"{{"type":"{kind}""#);
         loop {
             let line = self.line()?;
@@ -74,7 +74,7 @@ impl LineClient {
 }
 
 impl Talker {
-    pub(super) fn new(socket: &Path, cwd: &Path) -> Result<Self> {
+    pub(in crate::bench) fn new(socket: &Path, cwd: &Path) -> Result<Self> {
         Self::start(LineClient::initialize(socket)?, cwd)
     }
 
@@ -88,7 +88,7 @@ impl Talker {
     }
 
     /// The line that starts a turn.
-    pub(super) fn turn(&self) -> String {
+    pub(in crate::bench) fn turn(&self) -> String {
         let message = json!({"type": "turn.start", "request_id": "t",
             "session_id": self.session, "prompt": "hello"});
         format!("{message}\n")

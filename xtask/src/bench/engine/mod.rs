@@ -2,9 +2,9 @@
 
 mod baseline;
 mod deltas;
-mod line;
+pub(super) mod line;
 mod memory;
-mod process;
+pub(super) mod process;
 mod provider;
 mod turns;
 

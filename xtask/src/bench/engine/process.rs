@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 /// CPU time of all threads that run now. A thread that ended is not counted any more, so a
 /// difference can be less than what was used; never take it for negative.
-pub(super) fn cpu(pid: u32) -> Result<Duration> {
+pub(in crate::bench) fn cpu(pid: u32) -> Result<Duration> {
     let mut total = Duration::ZERO;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         // A thread may end between the two looks.
@@ -18,7 +18,7 @@ pub(super) fn cpu(pid: u32) -> Result<Duration> {
 }
 
 /// CPU time of this thread.
-pub(super) fn thread_cpu() -> Result<Duration> {
+pub(in crate::bench) fn thread_cpu() -> Result<Duration> {
     nanoseconds(&fs::read_to_string("/proc/thread-self/schedstat")?)
 }
 
