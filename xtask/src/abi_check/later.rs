@@ -107,7 +107,9 @@ impl Later {
 
 /// The SDK, the fixture, a host, and a workspace around them.
 fn copy(workspace: &Workspace, to: &Path) -> Result<()> {
-    for folder in ["plugin-api/src", "plugin-api/abi/src", "host/plugins/fixture/src"] {
+    for folder in
+        ["plugin-api/src", "plugin-api/tests", "plugin-api/abi/src", "host/plugins/fixture/src"]
+    {
         copy_folder(&workspace.root.join(folder), &to.join(folder))?;
     }
     for file in [
