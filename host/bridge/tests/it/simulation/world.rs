@@ -16,9 +16,10 @@ use super::{
     rng::Rng,
 };
 
-const HOUR_MS: u64 = 3_600_000;
-/// How long people write and things break.
-const TROUBLE_MS: u64 = 120_000;
+/// In milliseconds.
+const HOUR: u64 = 3_600_000;
+/// How long people write and things break, in milliseconds.
+const TROUBLE: u64 = 120_000;
 
 /// What happens by itself, at its time.
 enum Event {
@@ -97,7 +98,7 @@ impl World {
     fn plan_troubles(&mut self) {
         let mut plan = |count: u64, event: fn(&mut Rng) -> Event| {
             for _ in 0..count {
-                let (at, event) = (self.rng.below(TROUBLE_MS), event(&mut self.rng));
+                let (at, event) = (self.rng.below(TROUBLE), event(&mut self.rng));
                 self.events.insert((at, self.planned), (u32::MAX, event));
                 self.planned += 1;
             }
@@ -116,7 +117,7 @@ impl World {
     }
 
     fn is_trouble(&self) -> bool {
-        self.now_ms < TROUBLE_MS
+        self.now_ms < TROUBLE
     }
 
     fn troubled(&mut self, percent: u64) -> bool {
@@ -159,10 +160,10 @@ impl World {
             Event::Write => self.platform.write(&mut self.rng),
             Event::Repeat => self.platform.repeat(&mut self.rng),
             Event::SetClock(hours) => {
-                self.wall_ms = self.wall_ms.saturating_add_signed(hours * HOUR_MS.cast_signed());
+                self.wall_ms = self.wall_ms.saturating_add_signed(hours * HOUR.cast_signed());
             }
             Event::Sleep => {
-                self.wall_ms += 8 * HOUR_MS;
+                self.wall_ms += 8 * HOUR;
                 self.lose_connection();
             }
             Event::LoseConnection => self.lose_connection(),
