@@ -111,6 +111,8 @@ impl Faulty {
     }
 
     /// Synchronizes, on a disk that may be slow.
+    // A slow disk holds its thread.
+    #[allow(clippy::disallowed_methods)]
     fn sync(&self, kind: &str, mut run: impl FnMut() -> io::Result<()>) -> io::Result<()> {
         std::thread::sleep(self.0.sync_takes);
         self.durable(kind, 0, |_| run())

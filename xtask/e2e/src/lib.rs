@@ -4,5 +4,6 @@
 //! `cargo xtask` uses as well.
 
 pub mod faulty;
+pub mod feishu_scene;
 pub mod play;
 pub mod scene;

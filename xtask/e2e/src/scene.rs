@@ -57,13 +57,7 @@ impl Scene {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf> {
-        let path = self.home.scv_home().join(name);
-        let folder = path.parent().context("a file has a folder")?;
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        options.open(&path)?.write_all(text.as_bytes())?;
-        Ok(path)
+        write(&self.home, name, text)
     }
 
     /// Lets the owner use tools.
@@ -121,6 +115,20 @@ impl Scene {
     pub fn journal(&self) -> PathBuf {
         self.home.scv_home().join("channels/wechat/journal/default.log")
     }
+}
+
+/// Writes a private file under `SCV_HOME`; folders are made on the way.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(home: &Home, name: &str, text: &str) -> Result<PathBuf> {
+    let path = home.scv_home().join(name);
+    let folder = path.parent().context("a file has a folder")?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(&path)?.write_all(text.as_bytes())?;
+    Ok(path)
 }
 
 /// Waits until the scene's account is as wanted.

@@ -3,6 +3,7 @@
 mod canary;
 mod coverage;
 mod damage;
+mod feishu;
 mod full_disk;
 mod hangs;
 mod in_chat;

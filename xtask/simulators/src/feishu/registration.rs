@@ -21,6 +21,7 @@ pub struct RegistrationKnobs {
     /// How many polls fail as transport: every other one is a gateway's page, the rest are cut.
     pub flaky: u64,
     /// The edition that the person's tenant belongs to.
+    #[serde(alias = "tenant_brand")]
     pub brand: Brand,
     /// What `init` says that an app may authenticate with.
     pub supported_auth_methods: Vec<String>,
