@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the real program and plugins against a platform on loopback, from the
+//! `cargo xtask demo`: the real program and plugins against platforms on loopback, from the
 //! sign-in to a crash, in under a minute.
 
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use scv_protocol::ComponentState;
 use scv_simulators::{
-    Ilink,
+    Feishu, Ilink, feishu,
     ilink::{OWNER, STRANGER},
 };
 
@@ -19,6 +19,7 @@ use crate::{
 /// Longer than any step takes.
 const SOON: Duration = Duration::from_secs(20);
 const COMPONENT: &str = "wechat:default";
+const SECOND: &str = "feishu:default";
 /// Keys in the environment are never used: the provider is named.
 const PROVIDER: [&str; 2] = ["--provider", "echo"];
 
@@ -39,16 +40,18 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 }
 
 const NEXT: &str = "
-To connect your own WeChat account:
+To connect your own account:
   cargo xtask install          installs scv and its plugins into ~/.local
   scv run                      starts the daemon; leave it running
   scv channels login wechat    shows a code; scan it with WeChat
+  scv channels login feishu    the same for Feishu; with Lark, scv channels login lark
 Answers come from the built-in echo until a model is configured; README.md says how.
 ";
 
 struct Stage {
     home: Home,
     ilink: Ilink,
+    feishu: Feishu,
     daemon: Daemon,
 }
 
@@ -56,15 +59,16 @@ impl Stage {
     async fn set(built: &Built) -> Result<Self> {
         step("starting the daemon on a temporary home");
         let home = Home::new(built)?;
-        let ilink = Ilink::start()?;
-        let daemon = Daemon::spawn(&home, &options()).await?;
-        Ok(Self { home, ilink, daemon })
+        let (ilink, feishu) = (Ilink::start()?, Feishu::start()?);
+        let daemon = Daemon::spawn(&home, &options(&feishu)).await?;
+        Ok(Self { home, ilink, feishu, daemon })
     }
 
     async fn play(&mut self) -> Result<()> {
         self.sign_in().await?;
         self.question_and_answer().await?;
         self.tools().await?;
+        self.second_channel().await?;
         self.crash().await?;
         self.terminal().await?;
         self.daemon.terminate().await.map(drop)
@@ -98,6 +102,28 @@ impl Stage {
         Ok(())
     }
 
+    async fn second_channel(&self) -> Result<()> {
+        step("a second channel: scv channels login feishu (the simulated owner approves)");
+        let output = Scv::on(&self.home).login_feishu(&self.feishu, "default").await?;
+        show("scv", output.stdout.trim_end());
+        let is_connected =
+            |account: &scv_protocol::Component| account.state == ComponentState::Connected;
+        self.daemon.component(SECOND, SOON, is_connected).await?;
+        self.feishu.wait_open(SOON).await?;
+        for (chat, id) in [
+            ("owner's chat", self.feishu.push_message(feishu::OWNER, "And here?")),
+            ("group", self.feishu.push_mention(feishu::STRANGER, "And in a group?")),
+        ] {
+            ensure!(!id.is_empty(), "the platform took no message");
+            note(&format!("a message in the {chat}"));
+        }
+        for chat in [feishu::P2P, feishu::GROUP] {
+            let shown = self.feishu.wait_visible(chat, 1, SOON).await?;
+            show(if chat == feishu::P2P { "owner's chat" } else { "group" }, &shown[0]);
+        }
+        Ok(())
+    }
+
     async fn crash(&mut self) -> Result<()> {
         step("a message is being answered when the daemon is killed (SIGKILL)");
         let before = self.ilink.visible(STRANGER).len();
@@ -106,7 +132,7 @@ impl Stage {
         self.daemon.component(COMPONENT, SOON, |account| account.running == Some(1)).await?;
         self.daemon.kill().await?;
         step("it is started again");
-        self.daemon = Daemon::spawn(&self.home, &options()).await?;
+        self.daemon = Daemon::spawn(&self.home, &options(&self.feishu)).await?;
         let shown = self.ilink.wait_visible(STRANGER, before + 1, SOON).await?;
         phone(STRANGER, "<-", &shown[before]);
         let settled = |account: &scv_protocol::Component| {
@@ -143,8 +169,12 @@ impl Stage {
     }
 }
 
-fn options() -> Options {
-    Options { arguments: PROVIDER.iter().map(Into::into).collect(), ..Options::default() }
+fn options(feishu: &Feishu) -> Options {
+    Options {
+        arguments: PROVIDER.iter().map(Into::into).collect(),
+        environment: feishu.environment(),
+        ..Options::default()
+    }
 }
 
 fn step(text: &str) {

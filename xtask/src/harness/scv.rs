@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, process::Stdio, time::Duration};
 
 use anyhow::{Context, Result, bail};
-use scv_simulators::Ilink;
+use scv_simulators::{Feishu, Ilink};
 use tokio::{io::AsyncWriteExt, process::Command};
 
 use super::Home;
@@ -74,7 +74,14 @@ impl<'a> Scv<'a> {
         arguments: impl IntoIterator<Item = S>,
         input: &str,
     ) -> Result<Output> {
-        let mut command = self.command(arguments);
+        Self::finish(self.command(arguments), input).await
+    }
+
+    /// Runs a command of [`Scv::command`] in the same way.
+    ///
+    /// # Errors
+    /// As [`Scv::run`].
+    pub async fn finish(mut command: Command, input: &str) -> Result<Output> {
         if !input.is_empty() {
             command.stdin(Stdio::piped());
         }
@@ -93,17 +100,32 @@ impl<'a> Scv<'a> {
         })
     }
 
-    /// Signs an account in at the simulated platform: its owner approves at once.
+    /// Signs an account in at the simulated WeChat: its owner approves at once.
     ///
     /// # Errors
     /// When the sign-in fails; with all that it wrote.
     pub async fn login_wechat(&self, ilink: &Ilink, account: &str) -> Result<Output> {
         ilink.approve();
-        let plugins = self.home.plugins();
         let platform = ilink.base_url();
-        let before = ["channels", "login", "--plugin-dir"].map(OsStr::new);
-        let behind = ["wechat", "--account", account, "--login-url", &platform].map(OsStr::new);
-        let arguments = before.into_iter().chain([plugins.as_os_str()]).chain(behind);
-        self.run(arguments).await?.success()
+        let mut command = self.login("wechat", account);
+        command.args(["--login-url", &platform]);
+        Self::finish(command, "").await?.success()
+    }
+
+    /// Signs an account in at the simulated Feishu: its owner approves at once.
+    ///
+    /// # Errors
+    /// When the sign-in fails; with all that it wrote.
+    pub async fn login_feishu(&self, feishu: &Feishu, account: &str) -> Result<Output> {
+        feishu.approve();
+        let mut command = self.login("feishu", account);
+        command.envs(feishu.environment());
+        Self::finish(command, "").await?.success()
+    }
+
+    fn login(&self, channel: &str, account: &str) -> Command {
+        let mut command = self.command(["channels", "login", "--plugin-dir"]);
+        command.arg(self.home.plugins()).args([channel, "--account", account]);
+        command
     }
 }
