@@ -4,6 +4,7 @@ mod accounts;
 mod cases;
 mod commands;
 mod damage;
+mod fault_loop;
 mod faults;
 mod legacy;
 mod login;

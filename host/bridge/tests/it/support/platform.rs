@@ -4,6 +4,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use scv_plugin_api::{
@@ -53,8 +54,12 @@ pub(crate) struct PlatformState {
     pub(crate) inspect_faults: HashMap<String, Fault>,
     /// Sessions that are told to close wait while this is set.
     pub(crate) holds_close: bool,
+    /// Looks at each message before it is sent; false: look again in a moment.
+    pub(crate) witness: Option<Witness>,
     is_closed: bool,
 }
+
+pub(crate) type Witness = Arc<dyn Fn(&Outgoing) -> bool + Send + Sync>;
 
 impl Platform {
     pub(crate) fn new() -> Self {
@@ -248,6 +253,10 @@ impl ChannelSession for Session {
 
     fn send(&self, message: Outgoing) -> BoxFuture<'_, SendOutcome> {
         Box::pin(async move {
+            let witness = self.shared.state.lock().unwrap().witness.clone();
+            while witness.as_ref().is_some_and(|witness| !witness(&message)) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             let mut state = self.shared.state.lock().unwrap();
             let outcome = state
                 .outcomes

@@ -109,6 +109,11 @@ impl Running {
         until("quiet", is_quiet).await;
     }
 
+    /// The same, but not for longer than this.
+    pub(crate) async fn quiet_or(&self, limit: Duration) {
+        let _ = tokio::time::timeout(limit, self.quiet()).await;
+    }
+
     /// Stops it, and answers how it ended.
     pub(crate) async fn stop(self) -> Result<(), RunError> {
         self.stop.cancel();
