@@ -34,6 +34,11 @@ impl Home {
         self.channel_dir(channel).join(ACCOUNTS)
     }
 
+    /// The folders of a channel's folder that people and commands write to.
+    pub(crate) fn saved_dirs(channel_dir: &Path) -> [PathBuf; 2] {
+        [channel_dir.join(ACCOUNTS), channel_dir.join(SETTINGS)]
+    }
+
     /// Where an older release kept a channel, as the manifest names it.
     pub fn legacy_dir(&self, home_dir: &str) -> PathBuf {
         self.0.join(home_dir)
@@ -46,6 +51,7 @@ impl Home {
 }
 
 const ACCOUNTS: &str = "accounts";
+const SETTINGS: &str = "settings";
 
 /// Every file of one account.
 #[derive(Debug, Clone)]
@@ -65,7 +71,7 @@ impl AccountFiles {
     }
 
     pub(crate) fn settings(&self) -> PathBuf {
-        self.dir.join("settings").join(&self.json)
+        self.dir.join(SETTINGS).join(&self.json)
     }
 
     pub(crate) fn state(&self) -> PathBuf {

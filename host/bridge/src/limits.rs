@@ -17,6 +17,10 @@ pub const BUSY_RETRY_MS: u64 = 5_000;
 /// Between two tries for a busy account.
 pub const BUSY_STEP_MS: u64 = 25;
 
+/// A file that did not change for so long cannot change any more without another stamp: far
+/// above the resolution of any file system's time.
+pub const SETTLED_SECONDS: i64 = 3;
+
 /// A state file; a hundred times what the limits below add up to in practice.
 pub const MAX_BASE_BYTES: u64 = 64 * 1024 * 1024;
 /// A journal: an account whose folds keep failing stops here rather than fill the disk.

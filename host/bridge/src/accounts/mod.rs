@@ -4,6 +4,7 @@
 mod bots;
 mod error;
 mod files;
+mod glance;
 mod identity;
 mod legacy;
 mod locks;
@@ -26,6 +27,7 @@ use bots::Bots;
 pub use bots::Ticket;
 pub use error::AccountsError;
 pub(crate) use files::{remove, replace, sync_parent, write_beside};
+pub use glance::Glance;
 pub use identity::fingerprint;
 pub(crate) use identity::sha256_hex;
 pub use legacy::Migration;

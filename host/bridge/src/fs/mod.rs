@@ -116,6 +116,10 @@ pub struct Entry {
     pub owner: u32,
     /// Size in bytes.
     pub len: u64,
+    /// Tells a file from one that took its name.
+    pub inode: u64,
+    /// When content, mode or name last changed: Unix seconds and nanoseconds.
+    pub changed: (i64, i64),
 }
 
 /// The kinds of entries that matter here.

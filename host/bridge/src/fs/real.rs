@@ -100,6 +100,8 @@ impl FileSystem for RealFileSystem {
                 mode: metadata.mode() & 0o7777,
                 owner: metadata.uid(),
                 len: metadata.len(),
+                inode: metadata.ino(),
+                changed: (metadata.ctime(), metadata.ctime_nsec()),
             })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

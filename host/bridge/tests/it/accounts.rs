@@ -317,3 +317,27 @@ fn texts_hold_no_path_and_no_secret() {
     assert!(!error.to_string().contains("default.json"), "{error}");
     assert!(!format!("{:?}", credentials("b")).contains("tok-fake"));
 }
+
+#[test]
+fn a_glance_tells_every_change_and_settles() {
+    let home = TestHome::signed_in();
+    let other = home.root().join("old.toml");
+    let glance = || home.accounts.glance([other.clone()]).unwrap();
+    let before = glance();
+    assert_eq!(glance(), before);
+    let far_away = 4_000_000_000;
+    assert!(before.is_settled(far_away) && !before.is_settled(1_000));
+    let mut last = before;
+    let changes: [&dyn Fn(); 4] = [
+        &|| std::fs::write(&other, "x").unwrap(),
+        &|| std::fs::write(home.path("settings/default.json"), "{\"enabled\":false}").unwrap(),
+        &|| std::fs::write(home.path("settings/default.json"), "{}").unwrap(),
+        &|| std::fs::remove_file(home.path("accounts/default.json")).unwrap(),
+    ];
+    for change in changes {
+        change();
+        let now = glance();
+        assert_ne!(now, last);
+        last = now;
+    }
+}

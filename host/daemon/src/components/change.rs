@@ -10,7 +10,7 @@ use tokio::{sync::MutexGuard, time::Instant};
 use super::{
     Components, Key,
     entry::{self, Entry},
-    make,
+    glance, make,
     plan::{self, Change},
     survey::{self, Mode, Survey},
 };
@@ -33,9 +33,15 @@ impl<'a> Changing<'a> {
         let plugins = &self.components.parts.plugins;
         let (channels, claims) = (plugins.channels(), plugins.claims());
         let complete = self.components.is_complete();
-        let look = move || survey::survey(&accounts, channels, &claims, complete);
+        let look = move || {
+            let glance = glance::take(&accounts, &channels);
+            (glance, survey::survey(&accounts, channels, &claims, complete))
+        };
         match tokio::task::spawn_blocking(look).await {
-            Ok(survey) => self.apply(survey).await,
+            Ok((glance, survey)) => {
+                self.components.table().glance = glance.filter(|_| survey.is_final());
+                self.apply(survey).await;
+            }
             // What stands, stands; the next pass looks again.
             Err(error) => tracing::error!(%error, "looking at the accounts failed"),
         }
@@ -45,7 +51,7 @@ impl<'a> Changing<'a> {
         if self.components.table().closed {
             return;
         }
-        self.notice();
+        self.components.notice();
         let Survey { wanted, faults, imports } = survey;
         let standing = self.standing();
         let changes = plan::plan(&standing, wanted);
@@ -87,14 +93,6 @@ impl<'a> Changing<'a> {
     pub(crate) fn revision(&self, key: &Key) -> Option<String> {
         let table = self.components.table();
         table.entries.get(key).map(|entry| entry.revision.clone())
-    }
-
-    /// Takes notice of what the accounts' tasks did by themselves since the last pass.
-    fn notice(&self) {
-        let mut table = self.components.table();
-        for (key, entry) in &mut table.entries {
-            entry.notice(key);
-        }
     }
 
     fn standing(&self) -> BTreeMap<Key, String> {

@@ -139,17 +139,17 @@ impl Entry {
     }
 
     /// Takes notice of what its task did by itself: it must not have ended, and a new contact
-    /// is worth a line in the log.
-    pub(super) fn notice(&mut self, key: &Key) {
+    /// is worth a line in the log. False when it has ended.
+    pub(super) fn notice(&mut self, key: &Key) -> bool {
         let Body::Running(task) = &mut self.body else {
-            return;
+            return true;
         };
         if task.has_ended() {
             tracing::error!(account = %key, "the task of this account ended and is started again");
             task.cell.down(RunError { kind: RunErrorKind::Retry, text: ENDED.into() });
             // Made of nothing that is saved, so that it is replaced.
             self.revision.clear();
-            return;
+            return false;
         }
         let report = task.cell.health.snapshot();
         let since = report.since_unix_seconds.filter(|_| report.state == ComponentState::Connected);
@@ -157,6 +157,7 @@ impl Entry {
             tracing::info!(channel = key.channel, account = key.account, "connected");
             task.told_connected = since;
         }
+        true
     }
 
     /// Wakes the account when it waits for its next try.

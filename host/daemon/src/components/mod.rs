@@ -2,6 +2,7 @@
 
 mod change;
 mod entry;
+mod glance;
 mod make;
 mod plan;
 mod serving;
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use scv_bridge::{Accounts, ChannelId, Desk, Dialer};
+use scv_bridge::{Accounts, ChannelId, Desk, Dialer, accounts::Glance};
 use scv_plugin_host::{PluginHost, Refusal};
 use scv_protocol::{Component, ComponentState, DaemonStatus};
 use tokio::{
@@ -69,6 +70,8 @@ struct Table {
     entries: BTreeMap<Key, Entry>,
     /// What stands in the way of whole channels.
     faults: BTreeMap<String, String>,
+    /// The stamps of what was saved when everything stood as it should; none: look closely.
+    glance: Option<Glance>,
     /// Channels whose old single credentials file is being imported, or could not be.
     importing: BTreeSet<ChannelId>,
     /// The daemon ends: nothing starts any more, whatever a client still asks for.
@@ -115,6 +118,7 @@ impl Components {
                     loading = self.look();
                     is_loading = true;
                 }
+                Wake::Tick if is_told && self.stands_as_saved() => continue,
                 Wake::Tick | Wake::PluginsChanged => {}
                 Wake::PluginsLoaded => {
                     is_loading = false;
@@ -129,6 +133,23 @@ impl Components {
                 self.tell_serving();
             }
         }
+    }
+
+    /// Whether nothing that is saved has changed since everything stood as it should, and
+    /// every task still runs. An idle daemon does only this.
+    fn stands_as_saved(&self) -> bool {
+        let Some(before) = self.table().glance.clone() else {
+            return false;
+        };
+        let channels = self.parts.plugins.channels();
+        glance::take(&self.parts.accounts, &channels) == Some(before) && self.notice()
+    }
+
+    /// Takes notice of what the accounts' tasks did by themselves since the last pass; false
+    /// when one has ended and must be replaced.
+    fn notice(&self) -> bool {
+        let mut table = self.table();
+        table.entries.iter_mut().fold(true, |all_run, (key, entry)| entry.notice(key) && all_run)
     }
 
     /// Tells the log what this daemon serves.

@@ -90,6 +90,13 @@ pub(super) fn survey(
 }
 
 impl Survey {
+    /// Whether another look at the same files would find the same.
+    pub(super) fn is_final(&self) -> bool {
+        let is_served =
+            |wanted: &Wanted<Mode>| matches!(wanted, Wanted::Be { what: Mode::Served(_), .. });
+        self.faults.is_empty() && self.imports.is_empty() && self.wanted.values().all(is_served)
+    }
+
     fn fault(&mut self, channel: &str, error: String) {
         self.faults.insert(channel.to_owned(), error);
     }
