@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::plugins::PluginsCommand;
+
 const EXAMPLES: &str = "\
 Examples:
   scv exec \"what does this project do?\"     ask once, in the current folder
@@ -132,7 +134,7 @@ and none is asked.")]
     /// Connect chat accounts and manage them
     #[command(subcommand)]
     Channels(ChannelsCommand),
-    /// See the plugins that serve channels
+    /// See the plugins that serve channels, and decide about them
     #[command(subcommand)]
     Plugins(PluginsCommand),
     /// See what is configured, and where
@@ -329,12 +331,6 @@ pub(crate) struct ChannelSendArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum PluginsCommand {
-    /// List plugin files, what they serve, and why one does not load
-    List(PluginListArgs),
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print each value that is in effect in the current folder, and where it comes from
     Show(JsonArgs),
@@ -346,14 +342,6 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    #[command(flatten)]
-    pub(crate) json: JsonArgs,
-    #[command(flatten)]
-    pub(crate) plugins: PluginDirs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PluginListArgs {
     #[command(flatten)]
     pub(crate) json: JsonArgs,
     #[command(flatten)]

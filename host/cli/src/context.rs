@@ -110,6 +110,7 @@ impl Context {
             cli_dirs: plugins.dirs.clone(),
             env: env::var_os("SCV_PLUGIN_DIR"),
             config_dirs: config.dirs.clone(),
+            home: Some(self.home.clone()),
             exe: env::current_exe().and_then(|exe| exe.canonicalize()).ok(),
         }))
     }

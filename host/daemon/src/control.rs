@@ -1,13 +1,16 @@
 //! `daemon.control`: what each command does, and how its failures are told.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use scv_bridge::{AccountName, AccountsError, ChannelId, SettingsChange, accounts::retry_busy};
+use scv_bridge::{
+    AccountName, AccountsError, ChannelId, SettingsChange, Snapshot, accounts::retry_busy,
+};
 use scv_plugin_host::LoadedChannel;
 use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode};
 
 use crate::{
-    components::{Components, Key, NO_PLUGIN},
+    components::{Components, Key, NO_PLUGIN, revision},
+    limits::PLUGIN_SHUTDOWN_MS,
     plugins::plugin_info,
     version_2,
 };
@@ -47,6 +50,9 @@ impl Components {
         match command {
             ControlCommand::Reload => self.reload(complete).await,
             ControlCommand::Plugins => {
+                if !self.parts.no_plugins {
+                    self.parts.plugins.look().await;
+                }
                 let reports = self.parts.plugins.reports();
                 plugins = Some(reports.iter().map(plugin_info).collect());
             }
@@ -85,12 +91,15 @@ impl Components {
     }
 
     async fn reload(self: &Arc<Self>, complete: bool) {
+        let plugins = &self.parts.plugins;
         if !self.parts.no_plugins && complete {
-            self.parts.plugins.load_all().await;
+            plugins.reload().await;
         }
         let changing = self.change().await;
         changing.poke();
         changing.reconcile().await;
+        // Every account that was on them has been stopped and joined.
+        plugins.end_retired(Duration::from_millis(PLUGIN_SHUTDOWN_MS)).await;
     }
 
     async fn set(
@@ -110,7 +119,9 @@ impl Components {
         // A bridge that is just saving would make reconciliation wait for its next pass, so
         // one that must be replaced is stopped here.
         let now = retry_busy(|| accounts.snapshot(channel, account)).await;
-        let now = now.ok().flatten().map(|snapshot| snapshot.revision);
+        let channel = target.loaded.as_ref();
+        let revision = |snapshot: Snapshot| Some(revision(&snapshot, channel?));
+        let now = now.ok().flatten().and_then(revision);
         if now != changing.revision(&target.key()) {
             changing.stop(&[target.key()]).await;
         }

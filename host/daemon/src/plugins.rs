@@ -24,8 +24,7 @@ pub fn plugin_options(home: &Path, search: SearchPath, config: &PluginsConfig) -
             ..CreateConfig::default()
         },
         settings: config.settings.clone(),
-        isolation: config.isolation.clone(),
-        disabled: config.disabled.clone(),
+        policy: config.policy(),
         ..HostOptions::default()
     }
 }
@@ -62,7 +61,9 @@ pub fn plugin_info(report: &PluginReport) -> PluginInfo {
             PluginState::Ready => WireState::Ready,
             PluginState::Stale => WireState::Stale,
             PluginState::Disabled => WireState::Disabled,
+            PluginState::Unpinned => WireState::Unpinned,
             PluginState::Conflict => WireState::Conflict,
+            PluginState::Quarantined => WireState::Quarantined,
             PluginState::Wedged => WireState::Wedged,
             PluginState::Refused => WireState::Refused,
         },

@@ -26,11 +26,12 @@ use crate::{
     Refusal, Step,
     limits::{CACHE_LOCK_MS, CACHE_LOCK_POLL_MS},
     read::{Contents, open, sha256_of},
+    sentinel,
 };
 
 const LOCK: &str = "lock";
 /// One name for all: what a killed process left behind is replaced by the next.
-const UNFINISHED: &str = "new.tmp";
+pub(crate) const UNFINISHED: &str = "new.tmp";
 
 /// A private copy, which no scv process removes while this is held.
 #[derive(Debug)]
@@ -41,8 +42,19 @@ pub(crate) struct HeldCopy {
 
 /// The folder of copies, which nobody else changes while this is held.
 pub(crate) struct Cache {
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     _lock: File,
+}
+
+impl HeldCopy {
+    /// Holds a copy that another process of scv has made and checked.
+    pub(crate) fn open(path: &Path) -> Result<Self, Refusal> {
+        let held = open(path).and_then(|copy| {
+            flock(&copy, FlockOperation::NonBlockingLockShared)?;
+            Ok(Self { path: path.to_owned(), _lock: copy })
+        });
+        held.map_err(|error| refuse(path.parent().unwrap_or(path), &error))
+    }
 }
 
 impl Cache {
@@ -131,9 +143,11 @@ fn try_sweep(dir: PathBuf, found: &BTreeSet<String>) -> io::Result<()> {
 
 fn is_left_behind(path: &Path, found: &BTreeSet<String>) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match name.strip_suffix(".so") {
-        Some(sha256) => !found.contains(sha256) && !is_held(path),
-        None => name == UNFINISHED,
+    match name.rsplit_once('.') {
+        Some((sha256, "so")) => !found.contains(sha256) && !is_held(path),
+        Some((sha256, "probed")) => !found.contains(sha256),
+        Some((sha256, "loading")) => !found.contains(sha256) && !sentinel::is_held(path),
+        _ => name == UNFINISHED,
     }
 }
 

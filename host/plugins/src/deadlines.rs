@@ -7,6 +7,8 @@ use scv_plugin_api::limits;
 /// One deadline for each operation; tests shorten them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deadlines {
+    /// Loading the library in a child, once that runs.
+    pub probe: Duration,
     /// `create`.
     pub create: Duration,
     /// `inspect`.
@@ -32,6 +34,7 @@ pub struct Deadlines {
 impl Default for Deadlines {
     fn default() -> Self {
         Self {
+            probe: Duration::from_millis(crate::limits::PROBE_MS),
             create: Duration::from_millis(limits::CREATE_DEADLINE_MS),
             inspect: Duration::from_millis(limits::INSPECT_DEADLINE_MS),
             connect: Duration::from_millis(limits::CONNECT_DEADLINE_MS),

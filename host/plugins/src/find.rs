@@ -10,10 +10,10 @@ use scv_plugin_api::wire::is_name;
 use crate::{Refusal, SearchPath, Step, limits::MAX_FILES_COUNT, trust};
 
 #[cfg(target_os = "macos")]
-const EXTENSION: &str = ".dylib";
+pub(crate) const EXTENSION: &str = ".dylib";
 #[cfg(not(target_os = "macos"))]
-const EXTENSION: &str = ".so";
-const PREFIX: &str = "libscv_channel_";
+pub(crate) const EXTENSION: &str = ".so";
+pub(crate) const PREFIX: &str = "libscv_channel_";
 
 /// A file that is a plugin, or looks like one that somebody meant to be found.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Found {
     pub(crate) file: PathBuf,
     /// The plugin's name; the file's where it is no plugin's.
     pub(crate) name: String,
+    /// Whether only a pinned file is loaded from its folder.
+    pub(crate) needs_pin: bool,
     /// Why it is not looked at any further.
     pub(crate) refusal: Option<Refusal>,
 }
@@ -30,14 +32,16 @@ pub(crate) struct Found {
 pub(crate) fn find(search: &SearchPath) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for dir in search.dirs() {
+        let needs_pin = search.needs_pins(dir);
         match files_of(dir) {
             Ok(files) => files.into_iter().for_each(|file| {
-                let next = judge(&found, file);
+                let next = judge(&found, file, needs_pin);
                 found.push(next);
             }),
             Err(refusal) => found.push(Found {
                 file: dir.clone(),
                 name: dir.to_string_lossy().into_owned(),
+                needs_pin,
                 refusal: Some(refusal),
             }),
         }
@@ -75,14 +79,14 @@ fn unreadable(dir: &Path, error: &io::Error) -> Refusal {
     )
 }
 
-fn judge(before: &[Found], file: PathBuf) -> Found {
+fn judge(before: &[Found], file: PathBuf, needs_pin: bool) -> Found {
     let file_name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem = file_name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(EXTENSION));
     let (name, refusal) = match stem {
         Some(name) if is_name(name) => (name.to_owned(), taken(before, name)),
         _ => (file_name.into_owned(), Some(ignored())),
     };
-    Found { file, name, refusal }
+    Found { file, name, needs_pin, refusal }
 }
 
 fn ignored() -> Refusal {

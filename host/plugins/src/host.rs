@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -16,29 +16,47 @@ use serde_json::Value;
 use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
-    Deadlines, Isolation, PluginReport, PluginState, Refusal, SearchPath, cache,
-    entry::Entry,
-    load::{Job, load},
+    Deadlines, Isolation, PluginReport, Policy, Refusal, SearchPath, cache,
+    entry::{Entry, Look},
+    instance::Instance,
+    load::{Job, NotLoaded, load},
+    pins::{Pins, Quarantine},
     scan::{Candidate, candidates},
+    sentinel,
 };
 
 /// What a [`PluginHost`] works with.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct HostOptions {
     /// Where plugins are looked for.
     pub search: SearchPath,
     /// The home's `cache` folder; copies go to `plugins` inside it, both made 0700.
     pub cache_dir: PathBuf,
+    /// The program that runs plugins in children: one that calls [`crate::run_helper`] first.
+    pub helper: PathBuf,
     /// Given to every plugin; its `settings` are replaced by those below.
     pub create: CreateConfig,
     /// `[plugins.NAME.settings]`, by plugin name.
     pub settings: BTreeMap<String, BTreeMap<String, Value>>,
-    /// `[plugins.NAME] isolation`, by plugin name; others run where their folder says.
-    pub isolation: BTreeMap<String, Isolation>,
-    /// Names of plugins that are switched off.
-    pub disabled: BTreeSet<String>,
+    /// Which plugins are switched off, and where they run.
+    pub policy: Policy,
     /// How long operations may take.
     pub deadlines: Deadlines,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self {
+            search: SearchPath::default(),
+            cache_dir: PathBuf::default(),
+            // This program, though its file may have been replaced meanwhile.
+            helper: PathBuf::from("/proc/self/exe"),
+            create: CreateConfig::default(),
+            settings: BTreeMap::default(),
+            policy: Policy::default(),
+            deadlines: Deadlines::default(),
+        }
+    }
 }
 
 /// A channel that can be used.
@@ -50,6 +68,8 @@ pub struct LoadedChannel {
     pub plugin: String,
     /// The plugin's version.
     pub version: String,
+    /// Of the bytes that serve.
+    pub sha256: String,
     /// Where its code runs.
     pub isolation: Isolation,
     /// How to speak to it; one for all channels of the plugin.
@@ -69,11 +89,14 @@ pub struct Claim {
 
 /// The plugins of one process.
 ///
-/// A loaded plugin stays loaded: another file under its name is reported as stale and
-/// serves after a restart.
+/// A loaded library stays in the process for its life. Another file under its name is reported
+/// as stale; [`PluginHost::reload`] loads it beside the old one, which ends once the sessions
+/// on it have.
 pub struct PluginHost {
     options: HostOptions,
     entries: Mutex<Vec<Entry>>,
+    /// Nobody gets these any more.
+    retired: Mutex<Vec<Instance>>,
     /// One look at the folders at a time; only a look moves entries.
     looking: tokio::sync::Mutex<()>,
     changed: watch::Sender<()>,
@@ -86,6 +109,7 @@ impl PluginHost {
         Arc::new(Self {
             options,
             entries: Mutex::default(),
+            retired: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             changed: watch::Sender::default(),
         })
@@ -100,21 +124,43 @@ impl PluginHost {
     /// missing file of a loaded plugin is reported stale.
     pub async fn load_all(&self) {
         let _one = self.looking.lock().await;
-        let (search, disabled) = (self.options.search.clone(), self.options.disabled.clone());
+        self.look_and(Look::Load).await;
+    }
+
+    /// The same, and serves exactly what is on disk: a changed file is loaded beside the old
+    /// one and takes its channels over, a plugin that was switched off or removed serves no
+    /// more. Whoever moves the accounts then calls [`PluginHost::end_retired`].
+    pub async fn reload(&self) {
+        let _one = self.looking.lock().await;
+        self.look_and(Look::Reload).await;
+    }
+
+    /// Looks at the files only, so that reports tell what is on disk now. Does not wait for
+    /// another look.
+    pub async fn look(&self) {
+        if let Ok(_one) = self.looking.try_lock() {
+            self.look_and(Look::Only).await;
+        }
+    }
+
+    async fn look_and(&self, look: Look) {
+        let (search, policy) = (self.options.search.clone(), self.options.policy.clone());
         // Only a bug in this crate panics there; then what is known stays.
-        let Ok(found) = spawn_blocking(move || candidates(&search, &disabled)).await else {
+        let Ok(found) = spawn_blocking(move || candidates(&search, &policy)).await else {
             tracing::error!("looking for plugins ended with an internal error");
             return;
         };
-        let jobs = self.renew(found);
+        let jobs = self.renew(found, look);
         self.changed.send_replace(());
-        join_all(jobs.into_iter().map(|(place, job)| self.load(place, job))).await;
-        self.sweep().await;
+        if look != Look::Only {
+            join_all(jobs.into_iter().map(|(place, job)| self.load(place, job))).await;
+            self.sweep().await;
+        }
     }
 
     /// Removes private copies that are of no use any more.
     async fn sweep(&self) {
-        let found = self.reports().into_iter().map(|report| report.sha256).collect();
+        let found = self.entries().iter().map(|e| e.candidate.report.sha256.clone()).collect();
         let cache_dir = self.options.cache_dir.clone();
         // Nothing depends on it.
         let _ = spawn_blocking(move || cache::sweep(&cache_dir, &found)).await;
@@ -127,38 +173,53 @@ impl PluginHost {
     }
 
     /// Takes over what was found, and gives what is to be loaded and at which place it stands.
-    fn renew(&self, found: Vec<Candidate>) -> Vec<(usize, Job)> {
+    fn renew(&self, found: Vec<Candidate>, look: Look) -> Vec<(usize, Job)> {
         let mut entries = self.entries();
         let mut before = std::mem::take(&mut *entries);
         let renewed = found.into_iter().map(|candidate| Entry::renew(candidate, &mut before));
         let mut all: Vec<Entry> = renewed.collect();
         all.extend(before.into_iter().filter_map(Entry::without_file));
         *entries = all;
-        let jobs = entries.iter().enumerate();
-        jobs.filter_map(|(place, entry)| Some((place, self.job(entry)?))).collect()
+        if look == Look::Reload {
+            lock(&self.retired).extend(entries.iter_mut().filter_map(Entry::withdraw));
+            entries.retain(|entry| !entry.is_over());
+        }
+        let begun = entries.iter_mut().enumerate().filter_map(|(place, entry)| {
+            entry.begin(look).then(|| Some((place, Job::new(&self.options, &entry.candidate)?)))?
+        });
+        begun.collect()
     }
 
     async fn load(&self, place: usize, job: Job) {
+        let (name, sha256) = (job.manifest.name.clone(), job.sha256.clone());
         let result = load(job).await;
-        self.entries()[place].settle(result);
+        if let Err(NotLoaded::Quarantined(refusal)) = &result {
+            self.quarantine(name, sha256, refusal.reason.clone()).await;
+        }
+        let before = self.entries()[place].settle(result);
+        lock(&self.retired).extend(before);
         self.changed.send_replace(());
     }
 
-    fn job(&self, entry: &Entry) -> Option<Job> {
-        if entry.candidate.report.state != PluginState::Ready {
-            return None;
+    /// Remembers it beyond this process. Where that fails the mark stays, which says the same.
+    async fn quarantine(&self, name: String, sha256: String, reason: String) {
+        tracing::error!(plugin = %name, reason, "the plugin is quarantined");
+        let Some(home) = self.options.search.home().map(Path::to_owned) else {
+            return;
+        };
+        let cache_dir = self.options.cache_dir.clone();
+        let noted = spawn_blocking(move || {
+            Pins::edit(&home, |pins| {
+                let quarantine = Quarantine::now(sha256.clone(), reason);
+                pins.plugins.entry(name).or_default().quarantined = Some(quarantine);
+                Ok(())
+            })?;
+            sentinel::clear(&cache_dir, &sha256);
+            Ok::<(), Refusal>(())
+        });
+        if let Ok(Err(refusal)) = noted.await {
+            tracing::warn!(%refusal, "the quarantine could not be written down");
         }
-        let Candidate { report, manifest_text } = &entry.candidate;
-        Some(Job {
-            file: report.file.clone(),
-            sha256: report.sha256.clone(),
-            manifest: report.manifest.clone()?,
-            manifest_text: manifest_text.clone(),
-            cache_dir: self.options.cache_dir.clone(),
-            create: self.options.create.clone(),
-            settings: self.options.settings.get(&report.name).cloned().unwrap_or_default(),
-            deadlines: self.options.deadlines,
-        })
     }
 
     /// Every plugin file that is known, in search order.
@@ -191,25 +252,38 @@ impl PluginHost {
         claims.into_iter().filter(unserved).collect()
     }
 
+    /// Ends what was replaced or withdrawn; no session is on it any more.
+    pub async fn end_retired(&self, grace: Duration) {
+        let retired = std::mem::take(&mut *lock(&self.retired));
+        join_all(retired.iter().map(|instance| instance.end(to_ms(grace)))).await;
+    }
+
     /// Ends every plugin, all at once; all sessions are closed first. Names those that did not
     /// end.
     pub async fn shutdown(&self, grace: Duration) -> Vec<String> {
-        let grace_ms = u32::try_from(grace.as_millis()).unwrap_or(u32::MAX);
+        self.end_retired(grace).await;
         let entries = self.entries().clone();
         let ending = entries.iter().filter_map(|entry| {
-            let transport = entry.loaded.clone()?;
+            let instance = entry.instance()?;
             Some(async move {
-                // A fault or a task left over: it is wedged now.
-                let _ = transport.shutdown(grace_ms).await;
-                transport.is_wedged().then(|| entry.candidate.report.name.clone())
+                let has_ended = instance.end(to_ms(grace)).await;
+                (!has_ended).then(|| entry.candidate.report.name.clone())
             })
         });
         join_all(ending).await.into_iter().flatten().collect()
     }
 
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.entries)
     }
+}
+
+fn to_ms(grace: Duration) -> u32 {
+    u32::try_from(grace.as_millis()).unwrap_or(u32::MAX)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LoadedChannel {

@@ -1,6 +1,6 @@
-//! Steps 5 to 7 for one plugin: the copy, loading it, and its `create`, on a thread of its own.
+//! Steps 6 to 9 for one plugin: the copy, the probe, loading it, and its `create`.
 
-use std::{collections::BTreeMap, path::PathBuf, thread};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, thread};
 
 use scv_plugin_abi::{RawHostArc, RawPluginBox};
 use scv_plugin_api::wire::{CreateConfig, Fault, Manifest, decode, encode};
@@ -13,13 +13,20 @@ use tokio::{
 };
 
 use crate::{
-    Deadlines, Refusal, Step,
+    Deadlines, HostOptions, Isolation, Refusal, Step,
+    adapter::{Adapter, HostSide},
     cache::{Cache, HeldCopy},
-    in_process::{HostSide, InProcess},
+    child::Spec,
     inspect::ABI,
+    instance::Instance,
     library,
+    limits::MAX_LOAD_ATTEMPTS_COUNT,
+    probe::{Known, probe},
+    process_plugin::{ProcessPlugin, Recipe},
     read::read_again,
     sanitize,
+    scan::Candidate,
+    sentinel::{self, LeftBehind},
 };
 
 /// What is loaded, and what it is given.
@@ -29,7 +36,9 @@ pub(crate) struct Job {
     pub(crate) manifest: Manifest,
     /// As it stands in the file.
     pub(crate) manifest_text: String,
+    pub(crate) isolation: Isolation,
     pub(crate) cache_dir: PathBuf,
+    pub(crate) helper: PathBuf,
     pub(crate) create: CreateConfig,
     pub(crate) settings: BTreeMap<String, Value>,
     pub(crate) deadlines: Deadlines,
@@ -42,6 +51,145 @@ pub(crate) enum NotLoaded {
     Refused(Refusal),
     /// A step did not come back; its thread is lost.
     Hung(Refusal),
+    /// It has brought a process down while it was loaded.
+    Quarantined(Refusal),
+}
+
+impl From<Refusal> for NotLoaded {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Runs the steps. Once plugin code runs here, this returns within the deadline of `create`
+/// whatever the plugin does.
+pub(crate) async fn load(job: Job) -> Result<Instance, NotLoaded> {
+    let config = job.config()?;
+    let copy = job.copy().await?;
+    match job.isolation {
+        // The child is its own probe.
+        Isolation::Process => {
+            let plugin = ProcessPlugin::start(job.recipe(copy, config)).await?;
+            Ok(Instance::Process(Arc::new(plugin)))
+        }
+        Isolation::InProcess => {
+            let attempt = job.rehearse(&copy, &config).await?;
+            // From here to its drop, the death of this process is put down to the plugin.
+            let _mark = sentinel::raise(&job.cache_dir, &job.sha256, attempt).await?;
+            job.load_here(copy, config).await.map(|adapter| Instance::InProcess(Arc::new(adapter)))
+        }
+    }
+}
+
+impl Job {
+    /// None for a file whose manifest is not known.
+    pub(crate) fn new(options: &HostOptions, candidate: &Candidate) -> Option<Self> {
+        let Candidate { report, manifest_text, .. } = candidate;
+        Some(Self {
+            file: report.file.clone(),
+            sha256: report.sha256.clone(),
+            manifest: report.manifest.clone()?,
+            manifest_text: manifest_text.clone(),
+            isolation: report.isolation,
+            cache_dir: options.cache_dir.clone(),
+            helper: options.helper.clone(),
+            create: options.create.clone(),
+            settings: options.settings.get(&report.name).cloned().unwrap_or_default(),
+            deadlines: options.deadlines,
+        })
+    }
+
+    /// The configuration document: the host's part, and the settings that the manifest knows.
+    pub(crate) fn config(&self) -> Result<Vec<u8>, Refusal> {
+        let mut config = self.create.clone();
+        ABI.clone_into(&mut config.host.abi);
+        config.settings = settings(&self.manifest, self.settings.clone())?;
+        encode(&config).map_err(|fault| create_refused(fault.message))
+    }
+
+    /// Step 6. The file is read again: it must be what was looked at.
+    pub(crate) async fn copy(&self) -> Result<HeldCopy, Refusal> {
+        let cache = Cache::lock(&self.cache_dir).await?;
+        let (file, sha256) = (self.file.clone(), self.sha256.clone());
+        let copied = spawn_blocking(move || cache.store(&read_again(&file, &sha256)?)).await;
+        copied.map_err(|_| panicked(Step::Copy))?
+    }
+
+    pub(crate) fn spec<'a>(&'a self, copy: &'a HeldCopy) -> Spec<'a> {
+        Spec {
+            helper: &self.helper,
+            copy: &copy.path,
+            manifest: &self.manifest_text,
+            deadlines: &self.deadlines,
+        }
+    }
+
+    fn recipe(self, copy: HeldCopy, config: Vec<u8>) -> Recipe {
+        Recipe {
+            helper: self.helper,
+            copy,
+            manifest: self.manifest,
+            manifest_text: self.manifest_text,
+            config,
+            deadlines: self.deadlines,
+        }
+    }
+
+    /// Step 7, or more of it: after a process died while it loaded these bytes, a child runs
+    /// everything first, to find out who was to blame. Gives the number of this attempt.
+    async fn rehearse(&self, copy: &HeldCopy, config: &[u8]) -> Result<u32, NotLoaded> {
+        let name = &self.manifest.name;
+        let known = Known::new(&self.cache_dir, &self.sha256, &self.helper);
+        let died = match sentinel::left_behind(&self.cache_dir, &self.sha256).await? {
+            LeftBehind::Nothing => {
+                if !known.is_good() {
+                    let probed = probe(&self.spec(copy), name, None).await;
+                    probed.map_err(|failure| failure.refusal)?;
+                    known.remember();
+                }
+                return Ok(1);
+            }
+            LeftBehind::Foreign => {
+                return Err(crashed("left a mark that nobody can read"));
+            }
+            LeftBehind::Attempt(died) if died >= MAX_LOAD_ATTEMPTS_COUNT => {
+                return Err(crashed(&format!("for the {MAX_LOAD_ATTEMPTS_COUNT}rd time in a row")));
+            }
+            LeftBehind::Attempt(died) => died,
+        };
+        tracing::warn!(
+            plugin = %name,
+            "a process of scv died while it loaded this plugin; a child tries it first"
+        );
+        match probe(&self.spec(copy), name, Some(config.to_vec())).await {
+            Ok(()) => Ok(died + 1),
+            Err(failure) if failure.died => Err(crashed(&format!(
+                "and so did the child that tried it: it {}",
+                failure.refusal.reason
+            ))),
+            Err(failure) => Err(failure.refusal.into()),
+        }
+    }
+
+    /// Steps 8 and 9, on a thread of its own.
+    async fn load_here(self, copy: HeldCopy, config: Vec<u8>) -> Result<Adapter, NotLoaded> {
+        let Self { manifest, manifest_text, deadlines, .. } = self;
+        let (host, raw) = HostSide::new(&manifest.name, Handle::current(), &deadlines);
+        let (progress, steps) = mpsc::channel(STEPS);
+        thread::Builder::new()
+            .name(format!("load-{}", manifest.name))
+            .spawn(move || {
+                let last = match open_and_create(copy, config, &manifest_text, raw, &progress) {
+                    Ok(plugin) => Progress::Created(Box::new(plugin)),
+                    Err(refusal) => Progress::Failed(refusal),
+                };
+                // Nobody listens any more when this came too late; then the plugin is dropped.
+                let _ = progress.try_send(last);
+            })
+            .map_err(|error| no_thread(&error))?;
+        let plugin = wait(steps, Instant::now() + deadlines.create).await?;
+        Ok(Adapter::new(plugin, manifest, host, deadlines, None))
+    }
 }
 
 /// What the loading thread says, in this order.
@@ -53,33 +201,6 @@ enum Progress {
 
 /// The loading thread says at most this much, so it never waits for a listener.
 const STEPS: usize = 2;
-
-/// Runs the steps. Once plugin code runs, this returns within the deadline of `create`
-/// whatever the plugin does.
-pub(crate) async fn load(job: Job) -> Result<InProcess, NotLoaded> {
-    let manifest = job.manifest.clone();
-    let deadlines = job.deadlines;
-    let cache = Cache::lock(&job.cache_dir).await.map_err(NotLoaded::Refused)?;
-    let prepared = spawn_blocking(move || job.prepare(&cache)).await;
-    let prepared = prepared
-        .map_err(|_| NotLoaded::Refused(panicked(Step::Copy)))?
-        .map_err(NotLoaded::Refused)?;
-    let (host, raw) = HostSide::new(&manifest.name, Handle::current(), &deadlines);
-    let (progress, steps) = mpsc::channel(STEPS);
-    thread::Builder::new()
-        .name(format!("load-{}", manifest.name))
-        .spawn(move || {
-            let last = match prepared.open_and_create(raw, &progress) {
-                Ok(plugin) => Progress::Created(Box::new(plugin)),
-                Err(refusal) => Progress::Failed(refusal),
-            };
-            // Nobody listens any more when this came too late; then the plugin is dropped.
-            let _ = progress.try_send(last);
-        })
-        .map_err(|error| NotLoaded::Refused(no_thread(&error)))?;
-    let plugin = wait(steps, Instant::now() + deadlines.create).await?;
-    Ok(InProcess::new(plugin, manifest, host, deadlines))
-}
 
 async fn wait(
     mut steps: mpsc::Receiver<Progress>,
@@ -97,48 +218,20 @@ async fn wait(
     }
 }
 
-impl Job {
-    /// Everything before plugin code runs.
-    fn prepare(self, cache: &Cache) -> Result<Prepared, Refusal> {
-        let config = self.config()?;
-        let contents = read_again(&self.file, &self.sha256)?;
-        Ok(Prepared { copy: cache.store(&contents)?, config, manifest: self.manifest_text })
-    }
-
-    /// The configuration document: the host's part, and the settings that the manifest knows.
-    fn config(&self) -> Result<Vec<u8>, Refusal> {
-        let mut config = self.create.clone();
-        ABI.clone_into(&mut config.host.abi);
-        config.settings = settings(&self.manifest, self.settings.clone())?;
-        encode(&config).map_err(|fault| create_refused(fault.message))
-    }
-}
-
-/// A private copy, ready to be loaded.
-struct Prepared {
+fn open_and_create(
     copy: HeldCopy,
     config: Vec<u8>,
-    manifest: String,
-}
-
-impl Prepared {
-    fn open_and_create(
-        self,
-        host: RawHostArc,
-        progress: &mpsc::Sender<Progress>,
-    ) -> Result<RawPluginBox, Refusal> {
-        let module = library::open(self.copy)?;
-        if module.manifest()().as_str() != self.manifest {
-            return Err(Refusal::new(
-                Step::Load,
-                "the loaded library has another manifest than its file",
-                "build the plugin again",
-            ));
-        }
-        let _ = progress.try_send(Progress::Loaded);
-        let created = module.create()(self.config.into(), host);
-        created.into_result().map_err(|fault| create_failed(&fault))
+    manifest: &str,
+    host: RawHostArc,
+    progress: &mpsc::Sender<Progress>,
+) -> Result<RawPluginBox, Refusal> {
+    let module = library::open(copy)?;
+    if module.manifest()().as_str() != manifest {
+        return Err(other_manifest());
     }
+    let _ = progress.try_send(Progress::Loaded);
+    let created = module.create()(config.into(), host);
+    created.into_result().map_err(|fault| create_failed(&fault))
 }
 
 fn settings(
@@ -162,7 +255,15 @@ fn settings(
     Ok(given)
 }
 
-fn create_failed(fault: &[u8]) -> Refusal {
+pub(crate) fn other_manifest() -> Refusal {
+    Refusal::new(
+        Step::Load,
+        "the loaded library has another manifest than its file",
+        "build the plugin again",
+    )
+}
+
+pub(crate) fn create_failed(fault: &[u8]) -> Refusal {
     let fault: Fault = decode("a fault", fault).unwrap_or_else(|undecodable| undecodable);
     create_refused(sanitize::fault(fault).message)
 }
@@ -170,6 +271,14 @@ fn create_failed(fault: &[u8]) -> Refusal {
 fn create_refused(reason: impl Into<String>) -> Refusal {
     let fix = "check the plugin's settings, then run `scv reload`";
     Refusal::new(Step::Create, reason, fix)
+}
+
+fn crashed(how: &str) -> NotLoaded {
+    NotLoaded::Quarantined(Refusal::new(
+        Step::Load,
+        format!("a process of scv died while it loaded this plugin, {how}"),
+        "run `scv plugins check NAME`, then `scv plugins enable NAME`",
+    ))
 }
 
 fn hung(step: Step) -> Refusal {

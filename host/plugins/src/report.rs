@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use scv_plugin_api::wire::Manifest;
+use serde::{Deserialize, Serialize};
 
 use crate::Isolation;
 
@@ -48,6 +49,10 @@ pub enum PluginState {
     Stale,
     /// Switched off.
     Disabled,
+    /// In the home's folder of plugins, and nobody has added it.
+    Unpinned,
+    /// It brought a daemon down while it was loaded.
+    Quarantined,
     /// Another plugin claims its name or its channel.
     Conflict,
     /// It did not come back from a call; only a restart helps.
@@ -57,7 +62,7 @@ pub enum PluginState {
 }
 
 /// Why a plugin does not serve. Texts may name the file: they are for the local person only.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {reason}; {fix}")]
 pub struct Refusal {
     /// The step that said no.
@@ -89,7 +94,8 @@ impl Refusal {
 }
 
 /// The loader's steps, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Step {
     /// Its place in the search path, and its file name.
     Find,
@@ -99,11 +105,16 @@ pub enum Step {
     Read,
     /// Its headers and its manifest, without running it.
     Inspect,
+    /// Whether a person has added exactly these bytes, switched them off, or they brought a
+    /// daemon down.
+    Pin,
     /// Whether another plugin has its name or its channel already.
     Conflict,
     /// The private copy.
     Copy,
-    /// Loading the copy.
+    /// Loading the copy in a child first.
+    Probe,
+    /// Loading the copy where it serves.
     Load,
     /// Its `create`.
     Create,
@@ -120,8 +131,10 @@ impl Step {
             Self::Trust => "trust",
             Self::Read => "read",
             Self::Inspect => "inspect",
+            Self::Pin => "pin",
             Self::Conflict => "conflict",
             Self::Copy => "copy",
+            Self::Probe => "probe",
             Self::Load => "load",
             Self::Create => "create",
             Self::Serve => "serve",

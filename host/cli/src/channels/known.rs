@@ -17,7 +17,7 @@ impl Known {
     pub(super) fn look(context: &Context, plugins: &PluginDirs) -> anyhow::Result<Self> {
         let config = context.plugins_config()?;
         let search = context.search(plugins, &config)?;
-        let plugins = scan(&search, &config.disabled).into_iter();
+        let plugins = scan(&search, &config.policy()).into_iter();
         let loadable = plugins.filter(|plugin| plugin.state == PluginState::Ready);
         Ok(Self(loadable.filter_map(|plugin| plugin.manifest).flat_map(|m| m.channels).collect()))
     }

@@ -60,7 +60,7 @@ pub(super) fn plugins(
 fn on_disk(context: &Context, dirs: &PluginDirs) -> anyhow::Result<Vec<PluginInfo>> {
     let config = context.plugins_config()?;
     let search = context.search(dirs, &config)?;
-    Ok(scan(&search, &config.disabled).iter().map(plugin_info).collect())
+    Ok(scan(&search, &config.policy()).iter().map(plugin_info).collect())
 }
 
 fn one_plugin(plugin: &PluginInfo) -> Finding {
@@ -72,7 +72,7 @@ fn one_plugin(plugin: &PluginInfo) -> Finding {
             Finding::ok("plugins", text)
         }
         PluginState::Stale => {
-            Finding::note("plugins", text, "restart the daemon to use the new file")
+            Finding::note("plugins", text, "run `scv reload` to use the new file")
         }
         _ => Finding::wrong("plugins", reason.unwrap_or(text), fix()),
     }

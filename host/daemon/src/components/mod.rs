@@ -34,7 +34,7 @@ use entry::{Body, Entry};
 use serving::{Serving, serving};
 
 pub(crate) use plan::Key;
-pub(crate) use survey::NO_PLUGIN;
+pub(crate) use survey::{NO_PLUGIN, revision};
 
 /// What components are made of.
 pub(crate) struct Parts {

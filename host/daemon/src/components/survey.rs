@@ -121,7 +121,7 @@ impl Survey {
             let wanted = match accounts.snapshot(id, &account) {
                 Ok(None) => continue,
                 Ok(Some(snapshot)) => Wanted::Be {
-                    revision: snapshot.revision.clone(),
+                    revision: revision(&snapshot, channel),
                     what: Mode::Served(Box::new(Served {
                         channel: channel.clone(),
                         account,
@@ -160,6 +160,11 @@ impl Survey {
             self.wanted.insert(key(id, &account), wanted);
         }
     }
+}
+
+/// Changes with what is saved, and with the code that serves it.
+pub(crate) fn revision(snapshot: &Snapshot, channel: &LoadedChannel) -> String {
+    format!("{} {}", snapshot.revision, channel.sha256)
 }
 
 fn broken(channel: &LoadedChannel, error: &AccountsError) -> Wanted<Mode> {

@@ -64,6 +64,7 @@ impl World {
             manifest: manifest.channels[0].clone(),
             plugin: manifest.name,
             version: manifest.version,
+            sha256: "7".repeat(64),
             isolation: scv_plugin_host::Isolation::InProcess,
             transport: Arc::new(self.pigeon.clone()),
         }

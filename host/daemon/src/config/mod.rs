@@ -17,7 +17,7 @@ use std::{
 };
 
 use scv_agent::{AgentConfig, config::ProviderKind};
-use scv_plugin_host::Isolation;
+use scv_plugin_host::{Isolation, Policy};
 use scv_protocol::limits::MAX_CLIENT_FRAME_BYTES;
 use serde_json::Value;
 use toml::Table;
@@ -163,6 +163,12 @@ impl Default for Config {
 }
 
 impl PluginsConfig {
+    /// What of it decides whether and where a plugin runs.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy { disabled: self.disabled.clone(), isolation: self.isolation.clone() }
+    }
+
     /// As [`Config::load`], but only what concerns plugins: for commands in an environment that
     /// may lack the keys which the daemon has.
     ///

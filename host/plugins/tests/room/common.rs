@@ -17,7 +17,8 @@ use scv_plugin_api::{
     },
 };
 use scv_plugin_host::{
-    Deadlines, HostOptions, LoadedChannel, PluginHost, PluginReport, SearchOptions, SearchPath,
+    Deadlines, HostOptions, Isolation, LoadedChannel, PluginHost, PluginReport, Policy,
+    SearchOptions, SearchPath,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -113,9 +114,32 @@ impl Room {
         path
     }
 
+    /// A library that has a plugin's two symbols, made of this C besides; no plugin's code.
+    pub(crate) fn put_c_plugin(&self, code: &str) {
+        let manifest = scv_plugin_host::scan(&Self::with_fixture().search(), &Policy::default())
+            .remove(0)
+            .manifest
+            .unwrap();
+        let bytes = serde_json::to_vec(&manifest).unwrap();
+        let numbers: Vec<_> = bytes.iter().map(u8::to_string).collect();
+        let source = self.home().join("plugin.c");
+        let text = format!(
+            "{code}\nconst char SCV_CHANNEL_MANIFEST_1[] = {{{}}};\n\
+             const char SCV_CHANNEL_PLUGIN_ABI_1[4096] = {{1}};\n",
+            numbers.join(",")
+        );
+        fs::write(&source, text).unwrap();
+        let library = self.dir().join(FILE);
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        assert!(cc.status().unwrap().success());
+        fs::set_permissions(&library, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+
     pub(crate) fn search(&self) -> SearchPath {
         SearchPath::resolve(SearchOptions {
             cli_dirs: vec![self.dir()],
+            home: Some(self.home().to_owned()),
             ..SearchOptions::default()
         })
     }
@@ -124,8 +148,21 @@ impl Room {
         HostOptions {
             search: self.search(),
             cache_dir: self.home().join("cache"),
+            helper: env!("CARGO_BIN_EXE_scv-plugin-helper").into(),
             ..HostOptions::default()
         }
+    }
+
+    /// The same for the fixture in a process of its own.
+    pub(crate) fn apart(&self) -> HostOptions {
+        self.apart_with("", Deadlines::default())
+    }
+
+    /// The same, with a fault.
+    pub(crate) fn apart_with(&self, fault: &str, deadlines: Deadlines) -> HostOptions {
+        let isolation = BTreeMap::from([("fixture".to_owned(), Isolation::Process)]);
+        let policy = Policy { isolation, ..Policy::default() };
+        HostOptions { policy, ..self.options_with(fault, deadlines) }
     }
 
     /// A host whose fixture has this setting `fault`, with these deadlines.
@@ -143,6 +180,7 @@ impl Room {
 pub(crate) fn short_deadlines() -> Deadlines {
     let short = Duration::from_millis(400);
     Deadlines {
+        probe: Duration::from_secs(60),
         create: Duration::from_secs(2),
         inspect: short,
         connect: short,

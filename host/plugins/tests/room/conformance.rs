@@ -15,6 +15,14 @@ async fn in_process() {
     scenario(&*channel.transport).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_process_of_its_own() {
+    let room = Room::with_fixture();
+    let (_host, channel) = loaded(room.apart()).await;
+    assert_eq!(channel.isolation, scv_plugin_host::Isolation::Process);
+    scenario(&*channel.transport).await;
+}
+
 #[tokio::test]
 async fn fake() {
     let room = Room::with_fixture();

@@ -10,12 +10,16 @@ use std::{
 
 use crate::common::*;
 use scv_plugin_host::{
-    PluginHost, PluginReport, PluginState, SearchOptions, SearchPath, Step, scan,
+    PluginHost, PluginReport, PluginState, Policy, SearchOptions, SearchPath, Step, scan,
 };
 
 /// Looks with every plugin switched on.
 fn look(search: &SearchPath) -> Vec<PluginReport> {
-    scan(search, &BTreeSet::new())
+    scan(search, &Policy::default())
+}
+
+fn off() -> Policy {
+    Policy { disabled: BTreeSet::from(["fixture".to_owned()]), ..Policy::default() }
 }
 
 fn refused(room: &Room) -> (Step, String) {
@@ -255,7 +259,7 @@ fn a_plugin_that_is_switched_off_claims_no_channel() {
         "libscv_channel_fixturf.so",
         &patched(&[(r#""name":"fixture""#, r#""name":"fixturf""#)]),
     );
-    let reports = scan(&room.search(), &BTreeSet::from(["fixture".to_owned()]));
+    let reports = scan(&room.search(), &off());
     let states: Vec<_> = reports.iter().map(|report| report.state).collect();
     assert_eq!(states, [PluginState::Disabled, PluginState::Ready]);
 }

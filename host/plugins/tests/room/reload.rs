@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use crate::common::*;
-use scv_plugin_host::{HostOptions, PluginHost, PluginReport, PluginState, Step, scan};
+use scv_plugin_host::{HostOptions, PluginHost, PluginReport, PluginState, Policy, Step, scan};
 use serde_json::json;
 
 fn cache(room: &Room) -> PathBuf {
@@ -14,11 +14,11 @@ fn cache(room: &Room) -> PathBuf {
 fn copies(room: &Room) -> Vec<String> {
     let entries = fs::read_dir(cache(room)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name != "lock").collect()
+    names.filter(|name| name != "lock" && !name.ends_with(".probed")).collect()
 }
 
 fn scan_one(room: &Room) -> PluginReport {
-    scan(&room.search(), &BTreeSet::new()).remove(0)
+    scan(&room.search(), &Policy::default()).remove(0)
 }
 
 fn newer() -> Vec<u8> {
@@ -90,7 +90,7 @@ async fn new_files_load_and_refused_ones_get_another_chance() {
 async fn a_disabled_plugin_is_listed_and_not_run() {
     let room = Room::with_fixture();
     let host = PluginHost::new(HostOptions {
-        disabled: BTreeSet::from(["fixture".to_owned()]),
+        policy: Policy { disabled: BTreeSet::from(["fixture".to_owned()]), ..Policy::default() },
         ..room.options_with("create:panic", short_deadlines())
     });
     host.load_all().await;

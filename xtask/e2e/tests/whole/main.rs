@@ -12,6 +12,7 @@ mod kill_loop;
 mod kinds;
 mod new_plugin;
 mod operator;
+mod plugin_host;
 mod plugins;
 mod sending;
 mod sign_in;

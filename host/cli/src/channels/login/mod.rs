@@ -59,12 +59,15 @@ async fn load(
     name: &str,
 ) -> Arc<PluginHost> {
     // A file of the same plugin in a later folder claims nothing and is no other plugin.
-    let (claiming, others): (Vec<_>, Vec<_>) = scan(&search, &config.disabled)
+    let (claiming, others): (Vec<_>, Vec<_>) = scan(&search, &config.policy())
         .into_iter()
         .partition(|plugin| plugin.channels.iter().any(|channel| channel == name));
     let mut options = plugin_options(&context.home, search, config);
     let others = others.into_iter().map(|plugin| plugin.name);
-    options.disabled.extend(others.filter(|name| claiming.iter().all(|one| one.name != *name)));
+    options
+        .policy
+        .disabled
+        .extend(others.filter(|name| claiming.iter().all(|one| one.name != *name)));
     let host = PluginHost::new(options);
     host.load_all().await;
     host
@@ -74,10 +77,11 @@ async fn load(
 fn refusal(reports: &[PluginReport], name: &str) -> anyhow::Error {
     let claims = |report: &&PluginReport| report.channels.iter().any(|channel| channel == name);
     match reports.iter().find(claims) {
-        Some(report) if report.state == PluginState::Disabled => anyhow!(
-            "the plugin '{}' is switched off in the configuration; remove `enabled = false` first",
-            report.name
-        ),
+        Some(PluginReport {
+            state: PluginState::Disabled, name, refusal: Some(refusal), ..
+        }) => {
+            anyhow!("the plugin '{name}' is off: {}; {}", refusal.reason, refusal.fix)
+        }
         Some(PluginReport { refusal: Some(refusal), .. }) => {
             anyhow!("the plugin of this channel cannot be used: {refusal}")
         }

@@ -29,6 +29,22 @@ struct Record {
     fields: Map<String, Value>,
 }
 
+/// The most talkative level that is kept: 0 none, 1 error … 5 trace.
+pub(crate) fn level() -> u8 {
+    let kept = (1..=5).rev().find(|level| is_enabled(*level));
+    kept.unwrap_or(0)
+}
+
+fn is_enabled(level: u8) -> bool {
+    match level {
+        0 | 1 => enabled!(tracing::Level::ERROR),
+        2 => enabled!(tracing::Level::WARN),
+        3 => enabled!(tracing::Level::INFO),
+        4 => enabled!(tracing::Level::DEBUG),
+        _ => enabled!(tracing::Level::TRACE),
+    }
+}
+
 impl Log {
     pub(super) fn new(plugin: &str) -> Self {
         Self { plugin: plugin.to_owned(), rate: Mutex::new(RateLimit::new(Instant::now())) }
@@ -36,13 +52,7 @@ impl Log {
 
     /// Whether a line of this level would be kept: 1 error … 5 trace.
     pub(super) fn enabled(&self, level: u8) -> bool {
-        match level {
-            0 | 1 => enabled!(tracing::Level::ERROR),
-            2 => enabled!(tracing::Level::WARN),
-            3 => enabled!(tracing::Level::INFO),
-            4 => enabled!(tracing::Level::DEBUG),
-            _ => enabled!(tracing::Level::TRACE),
-        }
+        is_enabled(level)
     }
 
     pub(super) fn line(&self, level: u8, target: &str, record: &str) {

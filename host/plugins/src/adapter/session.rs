@@ -1,4 +1,4 @@
-//! One session over a library in this process.
+//! One session.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,14 +16,14 @@ use super::{
 use crate::{Deadlines, sanitize};
 
 /// One session.
-pub(super) struct InProcessSession {
+pub(super) struct AdapterSession {
     session: RawSessionBox,
     next_batch: Duration,
     deadlines: Deadlines,
     wedge: Arc<Wedge>,
 }
 
-impl InProcessSession {
+impl AdapterSession {
     pub(super) fn new(
         session: RawSessionBox,
         next_batch: Duration,
@@ -61,7 +61,7 @@ impl InProcessSession {
     }
 }
 
-impl ChannelSession for InProcessSession {
+impl ChannelSession for AdapterSession {
     fn next_batch(&self, ack: Option<String>) -> BoxFuture<'_, Result<Batch, Fault>> {
         Box::pin(self.read(ack))
     }

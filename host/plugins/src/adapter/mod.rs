@@ -1,4 +1,4 @@
-//! The transport over a library in this process.
+//! The transport over an ABI object, whose library is in this process or in a child.
 //!
 //! Plugin code runs on the plugin's own threads; here are only deadlines, decoding and the
 //! texts' sanitizer. `inspect` is the one call that runs on a thread of ours, so it gets one of
@@ -25,14 +25,17 @@ use scv_plugin_api::{
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::oneshot, time::timeout};
 
-use crate::Deadlines;
-use call::{await_reply, broken, decode_reply, guarded, object};
+use crate::{Deadlines, child::Process};
+use call::{await_reply, broken, decode_reply, object};
 use logins::Logins;
-use session::InProcessSession;
+use session::AdapterSession;
 use wedge::Wedge;
 
+pub(crate) use call::guarded;
+pub(crate) use log::level;
+
 /// One loaded plugin.
-pub(crate) struct InProcess {
+pub(crate) struct Adapter {
     plugin: Arc<RawPluginBox>,
     manifest: Manifest,
     logins: Arc<Logins>,
@@ -52,15 +55,16 @@ impl HostSide {
     }
 }
 
-impl InProcess {
+impl Adapter {
     pub(crate) fn new(
         plugin: RawPluginBox,
         manifest: Manifest,
         host: HostSide,
         deadlines: Deadlines,
+        child: Option<Process>,
     ) -> Self {
         Self {
-            wedge: Arc::new(Wedge::new(&manifest.name)),
+            wedge: Arc::new(Wedge::new(&manifest.name, child)),
             plugin: Arc::new(plugin),
             manifest,
             logins: host.0,
@@ -124,7 +128,7 @@ impl InProcess {
             .map_err(|fault| call::decode_fault(&fault))?;
         let deadlines = self.deadlines;
         let wedge = self.wedge.clone();
-        Ok(Box::new(InProcessSession::new(session, next_batch, deadlines, wedge)))
+        Ok(Box::new(AdapterSession::new(session, next_batch, deadlines, wedge)))
     }
 
     async fn call_op(&self, op: &str, payload: Value) -> Result<Value, Fault> {
@@ -140,7 +144,7 @@ impl InProcess {
     }
 }
 
-impl ChannelTransport for InProcess {
+impl ChannelTransport for Adapter {
     fn manifest(&self) -> &Manifest {
         &self.manifest
     }

@@ -27,7 +27,7 @@ pub(super) async fn await_reply<T: DeserializeOwned>(
 }
 
 /// Keeps a panic that a plugin let through from taking the caller's task with it.
-pub(super) async fn guarded<T>(future: impl Future<Output = T>) -> Result<T, Fault> {
+pub(crate) async fn guarded<T>(future: impl Future<Output = T>) -> Result<T, Fault> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|payload| {
         std::mem::forget(payload);
         Fault::new(FaultKind::Panicked, "the plugin panicked; use another version of it")

@@ -1,11 +1,11 @@
-//! `scv plugins`: what the daemon loaded, or what it would load.
+//! `scv plugins list`: what the daemon loaded, or what it would load.
 
 use scv_daemon::plugin_info;
 use scv_plugin_host::scan;
 use scv_protocol::{ControlCommand, PluginInfo};
 
+use super::args::ListArgs;
 use crate::{
-    args::{PluginListArgs, PluginsCommand},
     context::Context,
     exit::{self, Exit},
     say,
@@ -13,13 +13,7 @@ use crate::{
     terminal::harmless,
 };
 
-pub(crate) async fn run(context: &Context, command: PluginsCommand) -> anyhow::Result<Exit> {
-    match command {
-        PluginsCommand::List(args) => list(context, args).await,
-    }
-}
-
-async fn list(context: &Context, args: PluginListArgs) -> anyhow::Result<Exit> {
+pub(super) async fn run(context: &Context, args: ListArgs) -> anyhow::Result<Exit> {
     let daemon = context.ask(ControlCommand::Plugins).await?;
     let cannot_apply = context.names_config() || !args.plugins.dirs.is_empty();
     if daemon.is_some() && cannot_apply {
@@ -45,10 +39,10 @@ async fn list(context: &Context, args: PluginListArgs) -> anyhow::Result<Exit> {
 }
 
 /// Looks at the files; runs none of their code.
-fn on_disk(context: &Context, args: &PluginListArgs) -> anyhow::Result<Vec<PluginInfo>> {
+fn on_disk(context: &Context, args: &ListArgs) -> anyhow::Result<Vec<PluginInfo>> {
     let config = context.plugins_config()?;
     let search = context.search(&args.plugins, &config)?;
-    Ok(scan(&search, &config.disabled).iter().map(plugin_info).collect())
+    Ok(scan(&search, &config.policy()).iter().map(plugin_info).collect())
 }
 
 fn print(plugins: &[PluginInfo]) {
