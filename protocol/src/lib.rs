@@ -23,7 +23,8 @@ pub use message::{
     Senders, SessionId, SessionStart, TurnId, VERSION_2_PREFIX,
 };
 pub use status::{
-    Component, ComponentState, DaemonStatus, HeldReply, PluginInfo, PluginState, Refusal,
+    Component, ComponentState, DaemonStatus, HeldReply, LogLine, LogPage, PluginInfo, PluginState,
+    Refusal,
 };
 
 /// The version that this release's own clients speak.

@@ -21,6 +21,38 @@ pub struct DaemonStatus {
     /// Answers the action `channel_held` only: oldest first within a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Vec<HeldReply>>,
+    /// Answers the action `logs` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<LogPage>,
+}
+
+/// Some of the log lines that the daemon keeps in memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogPage {
+    /// The oldest first.
+    pub lines: Vec<LogLine>,
+    /// What to name as `after` to go on behind them.
+    pub next: u64,
+    /// Lines after the named one that are not kept any more.
+    pub missed: u64,
+}
+
+/// One line of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// From 1, in the order of writing.
+    pub number: u64,
+    /// When it was written.
+    pub unix_ms: u64,
+    /// `error`, `warn`, `info`, `debug` or `trace`.
+    pub level: String,
+    /// The part of the program that wrote it.
+    pub target: String,
+    /// The plugin that wrote it, or that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
+    /// One line.
+    pub text: String,
 }
 
 /// A refused reply that is kept for the next answer in its conversation.

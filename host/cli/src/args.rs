@@ -137,6 +137,10 @@ and none is asked.")]
     /// See the plugins that serve channels, and decide about them
     #[command(subcommand)]
     Plugins(PluginsCommand),
+    /// Show what the running daemon has written to its log
+    #[command(after_help = "\
+The daemon keeps its last 5,000 lines in memory. SCV_LOG sets its level when it starts.")]
+    Logs(LogsArgs),
     /// See what is configured, and where
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -328,6 +332,18 @@ pub(crate) struct ChannelSendArgs {
     pub(crate) account: AccountArgs,
     /// What to say, at most 64 KiB; `-` reads stdin
     pub(crate) text: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// Only what this plugin wrote, and what is about it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plugin: Option<String>,
+    /// Go on with new lines until Ctrl+C
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -10,6 +10,7 @@ mod exec;
 mod exit;
 mod limits;
 mod log;
+mod logs;
 mod papers;
 mod plugins;
 mod qr;
@@ -32,6 +33,7 @@ use scv_bridge::fs::FileSystem;
 use args::{Cli, Command};
 use context::Context;
 use exit::Exit;
+use log::Log;
 use stdout::OutputError;
 pub(crate) use stdout::say;
 
@@ -44,7 +46,7 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return shown(&error).into(),
     };
-    let _log = log::start(&cli);
+    let log = log::start(&cli);
     keep_to_itself();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(limits::WORKER_THREADS_COUNT)
@@ -54,7 +56,7 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()).into(),
     };
-    let exit = runtime.block_on(dispatch(cli, fs));
+    let exit = runtime.block_on(dispatch(cli, &log, fs));
     // A thread that reads stdin cannot be cancelled and must not keep the process.
     runtime.shutdown_background();
     let exit = exit.and_then(|exit| stdout::check().map(|()| exit).map_err(Into::into));
@@ -72,16 +74,17 @@ fn keep_to_itself() {
     }
 }
 
-async fn dispatch(cli: Cli, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {
+async fn dispatch(cli: Cli, log: &Log, fs: Arc<dyn FileSystem>) -> anyhow::Result<Exit> {
     let context = Context::new(cli.global)?;
     match cli.command {
-        Command::Run(args) => run::run(&context, args, fs).await,
+        Command::Run(args) => run::run(&context, args, log.ring.clone(), fs).await,
         Command::Server(_) => server::run(&context).await,
         Command::Exec(args) => exec::run(&context, args).await,
         Command::Status(args) => components::status(&context, args).await,
         Command::Reload => components::reload(&context).await,
         Command::Channels(command) => channels::run(&context, command, fs).await,
         Command::Config(command) => config::run(&context, command),
+        Command::Logs(args) => logs::run(&context, args).await,
         Command::Doctor(args) => doctor::run(&context, args, fs).await,
         Command::Plugins(command) => plugins::run(&context, command).await,
         Command::Papers(args) => papers::run(&args.share),

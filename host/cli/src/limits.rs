@@ -2,6 +2,8 @@
 
 /// How long a cancelled turn may take to say that it ended.
 pub(crate) const CANCEL_WAIT_MS: u64 = 5_000;
+/// Between two looks at the daemon's log with `--follow`.
+pub(crate) const FOLLOW_MS: u64 = 500;
 /// Threads that run tasks; files and plugins have their own.
 pub(crate) const WORKER_THREADS_COUNT: usize = 2;
 /// How long the plugin of a sign-in may take to end.

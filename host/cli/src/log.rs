@@ -6,8 +6,9 @@
 
 use std::io;
 
+use scv_daemon::LogRing;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
 use crate::{
     args::{Cli, Command},
@@ -16,7 +17,11 @@ use crate::{
 };
 
 /// Writes what is left when it is dropped, for about a second at most.
-pub(crate) struct Log(#[expect(dead_code, reason = "kept to be dropped at the end")] WorkerGuard);
+pub(crate) struct Log {
+    /// The last lines, for a daemon to serve.
+    pub(crate) ring: LogRing,
+    _writer: WorkerGuard,
+}
 
 /// Starts the log: all that matters from a daemon, only trouble from other commands.
 pub(crate) fn start(cli: &Cli) -> Log {
@@ -33,13 +38,15 @@ pub(crate) fn start(cli: &Cli) -> Log {
         .buffered_lines_limit(LOG_QUEUE_LINES_COUNT)
         .thread_name("scv-log")
         .finish(io::stderr());
-    // A second subscriber in one process, as in a test, is not an error worth ending for.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let ring = LogRing::default();
+    // Other commands serve no lines.
+    let kept = matches!(cli.command, Command::Run(_)).then(|| ring.clone());
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(terminal::stderr_colour(cli.global.color))
         // Its own complaints are printed with a macro that panics when stderr is gone.
-        .log_internal_errors(false)
-        .try_init();
-    Log(guard)
+        .log_internal_errors(false);
+    // A second subscriber in one process, as in a test, is not an error worth ending for.
+    let _ = tracing_subscriber::registry().with(filter).with(lines).with(kept).try_init();
+    Log { ring, _writer: guard }
 }

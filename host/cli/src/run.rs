@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use scv_bridge::fs::FileSystem;
-use scv_daemon::{Daemon, DaemonOptions};
+use scv_daemon::{Daemon, DaemonOptions, LogRing};
 use tokio_util::sync::CancellationToken;
 
 use crate::{args::RunArgs, context::Context, exit::Exit, signals::Signals};
@@ -12,6 +12,7 @@ use crate::{args::RunArgs, context::Context, exit::Exit, signals::Signals};
 pub(crate) async fn run(
     context: &Context,
     args: RunArgs,
+    logs: LogRing,
     fs: Arc<dyn FileSystem>,
 ) -> anyhow::Result<Exit> {
     let config = context.config()?;
@@ -26,6 +27,7 @@ pub(crate) async fn run(
         search,
         no_plugins: args.no_plugins,
         config,
+        logs,
         fs,
     };
     let mut signals = Signals::catch()?;

@@ -40,6 +40,10 @@ impl Components {
         if command == ControlCommand::Status {
             return Ok(self.view(self.status(), version));
         }
+        if let ControlCommand::Logs { after, limit, plugin } = command {
+            let logs = Some(self.parts.logs.page(after, limit, plugin.as_deref()));
+            return Ok(self.view(DaemonStatus { logs, ..self.status() }, version));
+        }
         let complete = self.until_complete().await;
         let known = self.parts.plugins.reports();
         let command =
@@ -77,7 +81,6 @@ impl Components {
             ControlCommand::ChannelSend { channel, account, text } => {
                 self.send(&self.target(&channel, &account)?, text).await?;
             }
-            ControlCommand::Logs { .. } => return Err(unsupported("logs")),
             _ => return Err(unsupported("delegations")),
         }
         Ok(self.view(DaemonStatus { plugins, held, ..self.status() }, version))

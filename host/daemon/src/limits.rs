@@ -46,6 +46,16 @@ pub const AGENT_TIMEOUT_SECONDS: u64 = 3600;
 pub const OWNER_TURN_MARGIN_SECONDS: u64 = 300;
 /// A turn of an account's owner may last at least this long.
 pub const OWNER_TURN_MIN_SECONDS: u64 = 1_800;
+/// Log lines that are kept in memory.
+pub const LOG_LINES_COUNT: usize = 5_000;
+/// What they may hold together.
+pub const LOG_RING_BYTES: usize = 4 * 1024 * 1024;
+/// A log line in memory; the rest of a longer one is only on stderr.
+pub const LOG_LINE_BYTES: usize = 4_096;
+/// Log lines in one answer.
+pub const LOG_PAGE_LINES_COUNT: usize = 1_000;
+/// What they may hold together; JSON makes more of it, and still less than a frame.
+pub const LOG_PAGE_BYTES: usize = 512 * 1024;
 
 const _: () = assert!(CONNECTIONS_STOP_MS > 2 * scv_protocol::limits::CLEANUP_GRACE_MS);
 const _: () = assert!(PLUGINS_WAIT_MS < scv_protocol::limits::CONTROL_TIMEOUT_MS);

@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Config, DaemonError, InProcess,
+    Config, DaemonError, InProcess, LogRing,
     components::{Components, Parts},
     connection::{self, Server},
     door::Door,
@@ -42,6 +42,8 @@ pub struct DaemonOptions {
     pub search: SearchPath,
     /// Load none: every account stays off.
     pub no_plugins: bool,
+    /// The last lines of this process's log: a layer of its subscriber.
+    pub logs: LogRing,
     /// What accounts and their state are written through.
     pub fs: Arc<dyn FileSystem>,
 }
@@ -109,6 +111,7 @@ impl Daemon {
             dialer: Arc::new(dialer),
             workspace: workspace.clone(),
             owner_turn_limit: owner_turn_limit(max_timeout),
+            logs: options.logs,
             tasks: tasks.clone(),
         });
         let server = Arc::new(Server {

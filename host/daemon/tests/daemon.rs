@@ -31,6 +31,7 @@ fn options(home: PathBuf) -> DaemonOptions {
         config: Config::default(),
         search: SearchPath::default(),
         no_plugins: false,
+        logs: scv_daemon::LogRing::default(),
         fs: Arc::new(RealFileSystem),
         home,
     }
@@ -159,7 +160,6 @@ async fn a_workspace_must_be_there() {
 async fn what_is_not_served_says_so() {
     let running = Running::start().await;
     for command in [
-        ControlCommand::Logs { after: 0, limit: None, plugin: None },
         ControlCommand::Delegations { all: true },
         ControlCommand::DelegationKill { handle: None, orphans: true },
     ] {

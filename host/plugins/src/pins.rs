@@ -165,6 +165,7 @@ impl Pins {
 
 /// Waits for the right to change the file. The file itself is replaced, so that another one is
 /// locked.
+#[expect(clippy::disallowed_methods, reason = "it is called where blocking is right")]
 fn lock(home: &Path) -> Result<File, Refusal> {
     let path = home.join("plugins.lock.json.lock");
     let file = DirBuilder::new()

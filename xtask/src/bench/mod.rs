@@ -7,6 +7,7 @@ mod baseline;
 mod channel;
 mod disk;
 mod engine;
+mod plugins;
 mod reply;
 mod start;
 
@@ -21,9 +22,11 @@ use crate::{
 };
 
 /// What can be measured.
-const ROWS: [&str; 19] = [
+const ROWS: [&str; 21] = [
     "cold-start",
     "idle-daemon",
+    "load",
+    "plugins-memory",
     "message-to-reply",
     "message-4096",
     "message-cpu",
@@ -93,6 +96,8 @@ async fn measure(built: &Built, row: &str) -> Result<()> {
         "slow-disk" => channel::senders_on_a_slow_disk(built).await,
         "restart" => channel::restart_to_polling(built).await,
         "idle-accounts" => channel::idle_switches(built).await,
+        "load" => plugins::load(built).await,
+        "plugins-memory" => plugins::memory(built).await,
         "disk" => disk::per_message(built, 0).await,
         "disk-4096" => disk::per_message(built, 4096).await,
         "deltas-small" => engine::deltas(built, 64, 10_000, 1).await,

@@ -13,27 +13,38 @@ use crate::harness::{Built, Daemon, Home, Options, Scv};
 const RUNS: usize = 15;
 const SOON: Duration = Duration::from_secs(20);
 
-/// From starting the process on a new home to the answer `initialized`.
+/// From starting the process on a new home to the answer `initialized`; plugins load after it.
 pub(super) async fn cold(built: &Built) -> Result<()> {
-    let mut times = Vec::with_capacity(RUNS);
+    let (mut with, mut without) = (Vec::with_capacity(RUNS), Vec::with_capacity(RUNS));
     for _ in 0..RUNS {
-        let home = Home::new(built)?;
-        let begin = Instant::now();
-        let mut daemon = Daemon::start(&home, &echo())?;
-        while Client::connect(&home.socket(), client()).await.is_err() {
-            tokio::time::sleep(Duration::from_micros(200)).await;
-        }
-        times.push(begin.elapsed());
-        daemon.terminate().await?;
+        with.push(one_start(built, &echo()).await?);
+        without.push(one_start(built, &without_plugins()).await?);
     }
-    let time = median(times).context("there were runs")?;
+    let with = median(with).context("there were runs")?;
+    let without = median(without).context("there were runs")?;
     let bare = baseline::process(&built.scv())?;
     row(
         "cold start to initialized",
-        &format!("{:.1} ms", time.as_secs_f64() * 1e3),
-        &format!("{:.1} × scv --version", time.as_secs_f64() / bare.as_secs_f64()),
+        &format!("{:.1} ms", with.as_secs_f64() * 1e3),
+        &format!(
+            "{:.2} × without plugins, {:.1} × scv --version",
+            with.as_secs_f64() / without.as_secs_f64(),
+            with.as_secs_f64() / bare.as_secs_f64()
+        ),
     );
     Ok(())
+}
+
+async fn one_start(built: &Built, options: &Options) -> Result<Duration> {
+    let home = Home::new(built)?;
+    let begin = Instant::now();
+    let mut daemon = Daemon::start(&home, options)?;
+    while Client::connect(&home.socket(), client()).await.is_err() {
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+    let time = begin.elapsed();
+    daemon.terminate().await?;
+    Ok(time)
 }
 
 /// Memory of a daemon with one connected account, and what of it is its own.
@@ -78,6 +89,13 @@ impl Connected {
 /// The built-in provider: no network, no waiting.
 pub(super) fn echo() -> Options {
     Options { arguments: vec!["--provider".into(), "echo".into()], ..Options::default() }
+}
+
+/// The same, and no plugin is loaded.
+pub(super) fn without_plugins() -> Options {
+    let mut options = echo();
+    options.arguments.push("--no-plugins".into());
+    options
 }
 
 fn client() -> ClientInfo {

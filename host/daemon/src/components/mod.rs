@@ -28,7 +28,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_RETRY_MS, PLUGINS_WAIT_MS, RECONCILE_MS};
+use crate::{
+    LogRing,
+    limits::{PLUGIN_SHUTDOWN_MS, PLUGINS_RETRY_MS, PLUGINS_WAIT_MS, RECONCILE_MS},
+};
 use change::Changing;
 use entry::{Body, Entry};
 use serving::{Serving, serving};
@@ -50,6 +53,8 @@ pub(crate) struct Parts {
     pub(crate) workspace: PathBuf,
     /// How long an owner's turn may take.
     pub(crate) owner_turn_limit: Duration,
+    /// The last lines of this process's log.
+    pub(crate) logs: LogRing,
     /// Everything spawned here, to be joined at the end.
     pub(crate) tasks: TaskTracker,
 }
@@ -207,6 +212,7 @@ impl Components {
             components: faults.chain(accounts).collect(),
             plugins: None,
             held: None,
+            logs: None,
         }
     }
 

@@ -43,6 +43,7 @@ pub(crate) fn components(home: &Path) -> Arc<Components> {
         dialer: Arc::new(dialer),
         workspace: home.to_owned(),
         owner_turn_limit: Duration::from_secs(1800),
+        logs: crate::LogRing::default(),
         tasks,
     });
     components.complete.send_replace(true);
@@ -363,6 +364,7 @@ async fn a_refusal_that_may_pass_is_tried_again_by_itself() {
         dialer: Arc::clone(&world.components.parts.dialer),
         workspace: dir.path().to_owned(),
         owner_turn_limit: Duration::from_secs(1),
+        logs: crate::LogRing::default(),
         tasks,
     };
     let components = Components::new(parts);

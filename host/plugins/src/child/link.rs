@@ -57,19 +57,22 @@ pub(super) enum Startup {
     Refused(Vec<u8>),
 }
 
+/// A child says at most this much before it serves.
+const STARTUPS: usize = 2;
+
 impl Link {
     /// Listens to a child until its end; the plugin's calls and log lines go to `host`.
     pub(super) fn new(
         process: Process,
         socket: StdUnixStream,
         host: RawHostArc,
-    ) -> std::io::Result<(Arc<Self>, mpsc::UnboundedReceiver<Startup>)> {
+    ) -> std::io::Result<(Arc<Self>, mpsc::Receiver<Startup>)> {
         socket.set_nonblocking(true)?;
         let (read, write) = UnixStream::from_std(socket)?.into_split();
         let outlet = Outlet::new(write);
         let shared =
             Arc::new(Shared { outlet: Arc::clone(&outlet), process, pending: Mutex::default() });
-        let (startup, started) = mpsc::unbounded_channel();
+        let (startup, started) = mpsc::channel(STARTUPS);
         let listener =
             Listener { shared: Arc::clone(&shared), host, startup, calls: HashMap::new() };
         tokio::spawn(outlet.drain());
@@ -162,7 +165,7 @@ pub(super) fn fault(fault: &Fault) -> Reply {
 struct Listener {
     shared: Arc<Shared>,
     host: RawHostArc,
-    startup: mpsc::UnboundedSender<Startup>,
+    startup: mpsc::Sender<Startup>,
     /// Calls of the plugin that the host is answering.
     calls: HashMap<u64, AbortHandle>,
 }
@@ -220,8 +223,8 @@ impl Listener {
     }
 
     fn started(&self, startup: Startup) {
-        // Nobody listens once it was loaded.
-        let _ = self.startup.send(startup);
+        // Nobody listens once it was loaded, and nobody needs more than a child may say before.
+        let _ = self.startup.try_send(startup);
     }
 
     fn answer(&self, id: u64, reply: Reply) {

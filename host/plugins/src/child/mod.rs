@@ -75,19 +75,19 @@ pub fn run_helper(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitC
     let copy = PathBuf::from(arguments.next()?);
     let served = confine::take_socket().and_then(|socket| {
         confine::limit()?;
-        tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()?
-            .block_on(serve::serve(socket, &copy))
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let served = runtime.block_on(serve::serve(socket, &copy));
+        // An `inspect` that hangs must not keep the process.
+        runtime.shutdown_background();
+        served
     });
-    match served {
-        // Without the destructors of a library whose threads still run.
-        Ok(()) => std::process::exit(0),
+    Some(match served {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}; scv runs this command by itself, it is not for people");
-            Some(ExitCode::FAILURE)
+            ExitCode::FAILURE
         }
-    }
+    })
 }
 
 /// What a child is started with.

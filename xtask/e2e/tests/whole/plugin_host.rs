@@ -24,10 +24,10 @@ fn library() -> std::path::PathBuf {
 }
 
 /// Everything that the fixture sends, a text a line.
-async fn sink() -> Result<(String, mpsc::UnboundedReceiver<String>)> {
+async fn sink() -> Result<(String, mpsc::Receiver<String>)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
-    let (sent, texts) = mpsc::unbounded_channel();
+    let (sent, texts) = mpsc::channel(1_000);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let sent = sent.clone();
@@ -35,7 +35,8 @@ async fn sink() -> Result<(String, mpsc::UnboundedReceiver<String>)> {
                 let mut lines = BufReader::new(stream).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
                     let value: Value = serde_json::from_str(&line).unwrap_or_default();
-                    let _ = sent.send(value["text"].as_str().unwrap_or_default().to_owned());
+                    let text = value["text"].as_str().unwrap_or_default().to_owned();
+                    let _ = sent.send(text).await;
                 }
             });
         }
@@ -165,6 +166,13 @@ async fn a_plugin_is_added_serves_from_its_own_process_and_goes() -> Result<()> 
     assert_eq!((added.state, added.isolation.as_str()), (PluginState::Loaded, "process"));
     let text = timeout(SOON, texts.recv()).await?.context("the sink is open")?;
     assert_eq!(text, answer_to("to the fixture"));
+
+    let log = scv(&["logs", "--plugin", "fixture"]).await?.success()?;
+    assert!(
+        log.stdout.contains("plugin fixture: scv_channel_fixture: connected"),
+        "{}",
+        log.stdout
+    );
 
     let checked = scv(&["plugins", "check", "fixture", "--json"]).await?.success()?;
     let steps = json_of(&checked.stdout)?["steps"].clone();
