@@ -9,7 +9,7 @@ use scv_protocol::{ApprovalId, ClientMessage, ServerEvent, SessionId, SessionSta
 use serde_json::Value;
 
 /// Long enough for a busy machine; a wait that takes it is a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Client {
     pub(crate) session: Session,

@@ -17,8 +17,8 @@ use scv_simulators::{
 use crate::client::{PATIENCE, answer, connect, kinds, shown};
 
 const BOTH: [WireApi; 2] = [WireApi::Chat, WireApi::Responses];
-/// A clock that must run out.
-const SOON: Duration = Duration::from_millis(200);
+/// A clock that must run out, and not before the request has arrived.
+const SOON: Duration = Duration::from_secs(3);
 /// A clock that must not.
 const LATE: Duration = Duration::from_secs(60);
 

@@ -429,6 +429,10 @@ fn every_history_is_as_the_model_has_it() {
     if let Err(error) = played {
         panic!("SCV_SEED={seed}: {error}");
     }
+    // A thousand histories come to the rarest of them almost always only.
+    if !long {
+        return;
+    }
     let seen = seen.into_inner();
     let never: Vec<_> = KINDS.iter().filter(|kind| !seen.contains(**kind)).collect();
     assert!(never.is_empty(), "SCV_SEED={seed}: the histories never came to {never:?}");
@@ -440,7 +444,7 @@ fn kind(event: &Value) -> String {
     name.as_str().expect("a name").to_owned()
 }
 
-/// What every run of many histories comes to.
+/// What a long run comes to.
 const KINDS: [&str; 31] = [
     "approval.requested",
     "approval_not_found",
