@@ -76,7 +76,7 @@ fn clippy(root: &Path) -> Result<Outcome> {
     if !there(root, "clippy")? {
         return Ok(Outcome::Skipped("rustup component add clippy"));
     }
-    let arguments = ["clippy", "--workspace", "--all-targets", "--quiet"];
+    let arguments = ["clippy", "--workspace", "--all-targets", "--keep-going", "--quiet"];
     passes(cargo(root).args(arguments).args(["--", "--deny", "warnings"]))
 }
 
