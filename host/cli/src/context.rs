@@ -3,6 +3,7 @@
 use std::{
     env, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
@@ -13,8 +14,10 @@ use scv_daemon::{
 use scv_plugin_host::{SearchOptions, SearchPath};
 use scv_protocol::{
     ClientInfo, ControlCommand, DaemonStatus,
-    client::{self, ClientError},
+    client::{self, Client, ClientError},
+    limits::CONTROL_TIMEOUT_MS,
 };
+use tokio::time::timeout;
 
 use crate::{
     args::{Global, PluginDirs, Policy},
@@ -113,6 +116,16 @@ impl Context {
             home: Some(self.home.clone()),
             exe: env::current_exe().and_then(|exe| exe.canonicalize()).ok(),
         }))
+    }
+
+    /// Connects to the daemon, which may have been stopped in the middle of anything.
+    pub(crate) async fn dial(&self) -> Result<Client, ClientError> {
+        let limit = Duration::from_millis(CONTROL_TIMEOUT_MS);
+        let socket = socket_path(&self.home);
+        match timeout(limit, Client::connect(&socket, self.client())).await {
+            Ok(result) => result,
+            Err(_) => Err(ClientError::Timeout { seconds: limit.as_secs() }),
+        }
     }
 
     /// Asks the daemon; none when no daemon runs.

@@ -10,6 +10,7 @@ mod length;
 mod platforms;
 mod readme;
 mod rooms;
+mod statements;
 mod top_level;
 mod tree;
 mod unsafe_code;
@@ -72,5 +73,6 @@ fn check(workspace: &Workspace, tree: &Tree) -> Vec<Problem> {
     problems.extend(platforms::check(tree));
     problems.extend(documents::check(tree));
     problems.extend(readme::check(tree, &Cli::command()));
+    problems.extend(statements::check(tree));
     problems
 }

@@ -6,7 +6,7 @@ mod turn;
 use std::io::IsTerminal;
 
 use anyhow::Context as _;
-use scv_daemon::{InProcess, socket_path};
+use scv_daemon::InProcess;
 use scv_protocol::{SessionStart, client::Client, limits::MAX_PROMPT_BYTES};
 
 use crate::{
@@ -72,7 +72,7 @@ async fn server(context: &Context, daemon: bool, private: bool) -> anyhow::Resul
     if private {
         return private_server(context);
     }
-    match Client::connect(&socket_path(&context.home), context.client()).await {
+    match context.dial().await {
         Ok(_) if context.global.approval_policy.is_some() => Err(exit::usage(
             "--approval-policy cannot change a running daemon; add --private to use a server of this command's own",
         )),

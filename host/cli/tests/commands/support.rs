@@ -132,6 +132,10 @@ impl Daemon {
         self.child.id()
     }
 
+    pub(crate) fn signal(&self, which: Signal) {
+        signal(&self.child, which);
+    }
+
     /// Sends SIGTERM and gives the exit status.
     pub(crate) fn terminate(mut self) -> i32 {
         signal(&self.child, Signal::TERM);

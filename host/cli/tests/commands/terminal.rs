@@ -4,7 +4,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Write},
     os::fd::OwnedFd,
-    process::Stdio,
+    process::{Child, Stdio},
 };
 
 use rustix::{
@@ -15,50 +15,91 @@ use rustix::{
 
 use crate::support::{Home, signal};
 
-/// What a person sees of a command, with or without colours.
-fn on_terminal(home: &Home, words: &[&str], no_color: &str, until: &str) -> String {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let screen = openpt(flags).unwrap();
-    grantpt(&screen).unwrap();
-    unlockpt(&screen).unwrap();
-    let path = ptsname(&screen, Vec::new()).unwrap();
-    let path = path.to_str().unwrap();
-    let terminal = || {
-        let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
-        Stdio::from(terminal)
-    };
-    let mut command = home.command(words);
-    command.env("NO_COLOR", no_color).stdin(terminal()).stdout(terminal()).stderr(terminal());
-    let mut child = command.spawn().unwrap();
-    // The terminal ends when nobody holds it any more.
-    drop(command);
-    let mut shown = Vec::new();
-    let mut screen = File::from(screen);
-    let mut chunk = [0; 1024];
-    while let Ok(count @ 1..) = screen.read(&mut chunk) {
-        shown.extend_from_slice(&chunk[..count]);
-        if !until.is_empty() && String::from_utf8_lossy(&shown).contains(until) {
-            signal(&child, Signal::TERM);
-            break;
+/// A command on a terminal, and what a person sees of it.
+struct OnTerminal {
+    child: Child,
+    screen: File,
+    shown: Vec<u8>,
+}
+
+impl OnTerminal {
+    fn start(home: &Home, words: &[&str], no_color: &str) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let screen = openpt(flags).unwrap();
+        grantpt(&screen).unwrap();
+        unlockpt(&screen).unwrap();
+        let path = ptsname(&screen, Vec::new()).unwrap();
+        let path = path.to_str().unwrap();
+        let terminal = || {
+            let terminal = OpenOptions::new().read(true).write(true).open(path).unwrap();
+            Stdio::from(terminal)
+        };
+        let mut command = home.command(words);
+        command.env("NO_COLOR", no_color).stdin(terminal()).stdout(terminal()).stderr(terminal());
+        let child = command.spawn().unwrap();
+        // The terminal ends when nobody holds it any more.
+        drop(command);
+        Self { child, screen: File::from(screen), shown: Vec::new() }
+    }
+
+    /// Reads on; false at the end.
+    fn read(&mut self) -> bool {
+        let mut chunk = [0; 1024];
+        // A terminal that nobody holds any more is an error to read.
+        let Ok(count @ 1..) = self.screen.read(&mut chunk) else {
+            return false;
+        };
+        self.shown.extend_from_slice(&chunk[..count]);
+        true
+    }
+
+    fn until(&mut self, text: &str) {
+        while !String::from_utf8_lossy(&self.shown).contains(text) {
+            assert!(self.read(), "no {text}: {}", String::from_utf8_lossy(&self.shown));
         }
     }
-    let shown = String::from_utf8(shown).unwrap();
-    // Taken from the terminal until the end, so that the program can write to it.
-    let _ = io::copy(&mut screen, &mut io::sink());
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{shown}");
-    shown
+
+    fn answer(&mut self, line: &str) {
+        writeln!(self.screen, "{line}").unwrap();
+    }
+
+    /// The exit status, and all that was shown.
+    fn end(mut self) -> (i32, String) {
+        while self.read() {}
+        (self.child.wait().unwrap().code().unwrap(), String::from_utf8(self.shown).unwrap())
+    }
 }
 
 #[test]
 fn commands_run_on_a_terminal() {
     let home = Home::new();
-    let answer = on_terminal(&home, &["exec", "hello"], "", "");
-    assert!(answer.contains(": hello"), "{answer}");
+    let (code, answer) = OnTerminal::start(&home, &["exec", "hello"], "").end();
+    assert!(code == 0 && answer.contains(": hello"), "{answer}");
     for (no_color, coloured) in [("", true), ("1", false)] {
-        let log = on_terminal(&home, &["run", "--no-plugins"], no_color, "is ready");
-        assert!(log.contains("is ready"), "{log}");
-        assert_eq!(log.contains("\x1b["), coloured, "{log}");
+        let mut daemon = OnTerminal::start(&home, &["run", "--no-plugins"], no_color);
+        daemon.until("is ready");
+        signal(&daemon.child, Signal::TERM);
+        let (code, log) = daemon.end();
+        assert_eq!((code, log.contains("\x1b[")), (0, coloured), "{log}");
     }
+}
+
+#[test]
+fn a_person_is_asked_about_a_call() {
+    const CALL: &str = "call bash {\"command\":\"echo from-$((40 + 2))\"}";
+    let home = Home::new();
+    for (answer, status, ran) in [("y", 0, true), ("n", 3, false), ("", 3, false)] {
+        let mut exec = OnTerminal::start(&home, &["exec", CALL], "1");
+        exec.until("Allow it? [y/N] ");
+        exec.answer(answer);
+        let (code, shown) = exec.end();
+        assert_eq!((code, shown.contains("from-42")), (status, ran), "{answer}: {shown}");
+    }
+    let mut exec = OnTerminal::start(&home, &["exec", CALL], "1");
+    exec.until("Allow it? [y/N] ");
+    signal(&exec.child, Signal::INT);
+    let (code, shown) = exec.end();
+    assert_eq!((code, shown.contains("from-42")), (130, false), "{shown}");
 }
 
 #[test]

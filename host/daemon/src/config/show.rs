@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use super::{
     ConfigError, ConfigSources, Layers, agent,
-    file::ConfigFile,
+    file::{ConfigFile, ProviderKind},
     layers::{self, Layer, flat},
     merged, workspace,
 };
@@ -105,8 +105,23 @@ fn given(sources: &ConfigSources, file: &ConfigFile) -> Vec<(String, Source)> {
     .collect()
 }
 
+/// The values that mean something: `echo` reaches no server.
+fn shown(file: &ConfigFile) -> Table {
+    let mut table = Table::try_from(file).unwrap_or_default();
+    let Some(Value::Table(providers)) = table.get_mut("providers") else {
+        return table;
+    };
+    for (name, provider) in providers {
+        let is_echo = file.providers.get(name).is_some_and(|p| p.kind == ProviderKind::Echo);
+        if let (true, Value::Table(keys)) = (is_echo, provider) {
+            keys.retain(|key, _| key == "kind");
+        }
+    }
+    table
+}
+
 fn settings(file: &ConfigFile, known: &BTreeMap<String, Source>) -> Vec<Setting> {
-    let table = Table::try_from(file).unwrap_or_default();
+    let table = shown(file);
     let setting = |(key, value): (String, &Value)| {
         let source = known.get(&key).cloned().unwrap_or(Source::Default);
         Setting { source, value: value.clone(), key }

@@ -419,4 +419,7 @@ fn each_value_is_shown_with_its_source_and_no_secret() {
     expect("plugins.p.settings.token", "\"[secret]\"", "/config.toml:8");
     expect("provider.active", "\"a\"", "default");
     assert!(!format!("{shown:?}").contains("s3cret"));
+    let shown = Files::new("").effective("");
+    let echo: Vec<_> = shown.keys().filter(|key| key.starts_with("providers.")).collect();
+    assert_eq!(echo, ["providers.echo.kind"], "it has no server");
 }
