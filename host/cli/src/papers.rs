@@ -3,9 +3,10 @@
 use std::{fs, path::Path};
 
 use anyhow::Context as _;
+use clap::CommandFactory as _;
 use clap_complete::{Shell, generate_to};
 
-use crate::{args, exit::Exit};
+use crate::{args::Cli, exit::Exit};
 
 /// Where each shell looks, under `share`.
 const COMPLETIONS: [(Shell, &str); 3] = [
@@ -21,7 +22,8 @@ pub(crate) fn run(share: &Path) -> anyhow::Result<Exit> {
         fs::create_dir_all(&folder).with_context(|| format!("{name} cannot be created"))?;
         anyhow::Ok(folder)
     };
-    let mut command = args::command();
+    // A page for each command is enough; none for `help` of each.
+    let mut command = Cli::command().disable_help_subcommand(true);
     for (shell, name) in COMPLETIONS {
         let written = generate_to(shell, &mut command, "scv", folder(name)?)?;
         if shell == Shell::Bash {

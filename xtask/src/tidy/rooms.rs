@@ -118,7 +118,7 @@ pub(super) const ROOMS: &[Room] = &[
         knows: Only(&[
             "scv-bridge",
             "scv-daemon",
-            "scv-plugin-api[host]",
+            "scv-plugin-api[host,testkit]",
             "scv-plugin-host",
             "scv-protocol[client]",
         ]),

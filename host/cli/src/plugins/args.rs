@@ -26,6 +26,19 @@ A plugin from there runs in a process of its own, unless the configuration says
     Enable(NameArgs),
     /// Switch a plugin off; its accounts stay signed in
     Disable(NameArgs),
+    /// Try what every plugin must do on a built file, in a process of its own; for authors
+    #[command(after_help = "\
+The file's code runs, with your rights. Its platform is not asked: the cases that need one are in
+the plugin's own tests. Exit status: 0 no case failed, 1 one did.")]
+    Test(TestArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// The built library, libscv_channel_NAME.so
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(Debug, Args)]

@@ -5,8 +5,10 @@ mod change;
 mod check;
 mod dirs;
 mod list;
+mod test;
 
 pub(crate) use args::PluginsCommand;
+pub(crate) use test::child;
 
 use crate::{context::Context, exit::Exit};
 
@@ -19,5 +21,6 @@ pub(crate) async fn run(context: &Context, command: PluginsCommand) -> anyhow::R
         PluginsCommand::Remove(args) => change::remove(context, args).await,
         PluginsCommand::Enable(args) => change::enable(context, args).await,
         PluginsCommand::Disable(args) => change::disable(context, args).await,
+        PluginsCommand::Test(args) => test::run(args).await,
     }
 }
