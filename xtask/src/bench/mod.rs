@@ -7,6 +7,7 @@ mod baseline;
 mod channel;
 mod disk;
 mod engine;
+mod feishu;
 mod plugins;
 mod reply;
 mod start;
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// What can be measured.
-const ROWS: [&str; 21] = [
+const ROWS: [&str; 24] = [
     "cold-start",
     "idle-daemon",
     "load",
@@ -44,6 +45,9 @@ const ROWS: [&str; 21] = [
     "stopped-readers",
     "flat-memory",
     "disk-4096",
+    "feishu-acks",
+    "feishu-cpu",
+    "feishu-frames",
 ];
 
 /// Builds a release and prints a row for each measurement: those that are named, or all.
@@ -59,7 +63,7 @@ pub fn run(workspace: &Workspace, rows: &[String]) -> Result<()> {
     }
     let wanted = |row: &&&str| rows.is_empty() || rows.iter().any(|name| name == *row);
     // What is counted at the file system trait needs the faulty program.
-    let built = match ROWS.iter().filter(wanted).any(|row| row.contains("disk")) {
+    let built = match ROWS.iter().filter(wanted).any(|row| needs_faulty(row)) {
         true => Built::build_for_tests(workspace, &Profile::release())?,
         false => Built::build(workspace, &Profile::release())?,
     };
@@ -86,6 +90,11 @@ fn run_optimised(workspace: &Workspace, rows: &[String]) -> Result<()> {
     }
 }
 
+/// What is counted or slowed down at the file system trait.
+fn needs_faulty(row: &str) -> bool {
+    row.contains("disk") || row == "feishu-acks"
+}
+
 async fn measure(built: &Built, row: &str) -> Result<()> {
     match row {
         "cold-start" => start::cold(built).await,
@@ -109,6 +118,9 @@ async fn measure(built: &Built, row: &str) -> Result<()> {
         "large-answer" => engine::large_answer(built).await,
         "stopped-readers" => engine::stopped_readers(built).await,
         "flat-memory" => engine::flat(built).await,
+        "feishu-acks" => feishu::acknowledgements(built).await,
+        "feishu-cpu" => feishu::cpu_per_message(built).await,
+        "feishu-frames" => feishu::frames(built).await,
         other => bail!("nothing measures {other}"),
     }
 }
