@@ -50,14 +50,7 @@ impl Agent {
     /// # Errors
     /// [`AgentError`], naming the key.
     pub fn new(config: AgentConfig) -> Result<Arc<Self>, AgentError> {
-        if !config.providers.contains_key(&config.active) {
-            return Err(AgentError::UnknownProvider { name: config.active });
-        }
-        for (name, provider) in &config.providers {
-            check_provider(provider)
-                .map_err(|reason| AgentError::Provider { name: name.clone(), reason })?;
-        }
-        check_limits(&config)?;
+        Self::check(&config)?;
         let name = concat!("scv/", env!("CARGO_PKG_VERSION"));
         let is_remote =
             |provider: &ProviderConfig| matches!(provider.kind, ProviderKind::OpenAiCompatible(_));
@@ -68,6 +61,21 @@ impl Agent {
         };
         let http = HttpClient::new(proxies).map_err(AgentError::Proxy)?;
         Ok(Arc::new(Self { config, http }))
+    }
+
+    /// Whether an agent can work with a configuration.
+    ///
+    /// # Errors
+    /// [`AgentError`], naming the key.
+    pub fn check(config: &AgentConfig) -> Result<(), AgentError> {
+        if !config.providers.contains_key(&config.active) {
+            return Err(AgentError::UnknownProvider { name: config.active.clone() });
+        }
+        for (name, provider) in &config.providers {
+            check_provider(provider)
+                .map_err(|reason| AgentError::Provider { name: name.clone(), reason })?;
+        }
+        check_limits(config)
     }
 
     /// The same agent with another configuration; both share their connections.

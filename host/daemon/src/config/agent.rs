@@ -6,7 +6,7 @@ use std::{
 };
 
 use scv_agent::{
-    AgentConfig, Secret,
+    Agent, AgentConfig, Secret,
     config::{
         ApprovalPolicy as AgentPolicy, ContextConfig, HistoryConfig, OmittedField, OpenAiConfig,
         ProviderConfig, ProviderKind, ToolsConfig, WireApi as AgentWireApi,
@@ -128,7 +128,9 @@ pub(super) fn config(
     };
     let variables = file.providers.values().map(|provider| provider.api_key_env.clone());
     config.tools.hidden_variables = variables.chain([DEFAULT_KEY_VARIABLE.to_owned()]).collect();
-    bounded(config, file)
+    let config = bounded(config, file)?;
+    Agent::check(&config).map_err(|error| wrong(error.to_string()))?;
+    Ok(config)
 }
 
 /// The configuration with these limits.

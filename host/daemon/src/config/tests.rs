@@ -108,16 +108,16 @@ fn a_file_with_keys_must_be_private() {
 #[test]
 fn the_named_file_stands_over_the_home_and_flags_over_both() {
     let mut files = Files::new(
-        "[tools]\napproval_policy = 'always'\nmax_read_bytes = 5\n[providers.a]\nmodel = 'home'\nbase_url = 'http://127.0.0.1:1'\n",
+        "[tools]\napproval_policy = 'always'\nmax_read_bytes = 5000\n[providers.a]\nmodel = 'home'\nbase_url = 'http://127.0.0.1:1'\n",
     );
     let over = files.write(
         "over.toml",
-        "[tools]\nmax_read_bytes = 7\n[providers.a]\nmodel = 'over'\n",
+        "[tools]\nmax_read_bytes = 7000\n[providers.a]\nmodel = 'over'\n",
         0o600,
     );
     files.sources.file = Some(over);
     let agent = files.load().unwrap().agent;
-    assert_eq!(agent.tools.max_read_bytes, 7);
+    assert_eq!(agent.tools.max_read_bytes, 7000);
     assert_eq!(agent.tools.approval_policy, AgentPolicy::Always);
     assert_eq!(agent.providers["a"].model, "over");
 
@@ -149,6 +149,9 @@ fn limits_that_contradict_each_other_name_both_keys() {
     assert!(text.contains("tools.command_timeout_seconds"), "{text}");
     assert!(text.contains("tools.max_timeout_seconds"), "{text}");
     assert!(problem("[agent]\nmax_steps = 0\n").contains("agent.max_steps"));
+    let text = problem("[tools]\nmax_read_bytes = 5000000\n");
+    assert!(text.contains("protocol.max_server_frame_bytes"), "{text}");
+    assert!(text.contains("tools.max_read_bytes"), "{text}");
 }
 
 #[test]
@@ -211,9 +214,9 @@ fn a_key_variable_that_is_named_must_be_set_where_it_is_needed() {
 
 #[test]
 fn how_much_is_read_and_written_can_be_set() {
-    let tools = Files::new("[tools]\nmax_read_bytes = 5\nmax_write_bytes = 7\n").load();
+    let tools = Files::new("[tools]\nmax_read_bytes = 5000\nmax_write_bytes = 7\n").load();
     let tools = tools.unwrap().agent.tools;
-    assert_eq!((tools.max_read_bytes, tools.max_write_bytes), (5, 7));
+    assert_eq!((tools.max_read_bytes, tools.max_write_bytes), (5000, 7));
     assert!(problem("[tools]\nmax_write_bytes = 0\n").contains("tools.max_write_bytes"));
 }
 
