@@ -9,6 +9,7 @@ use crate::{ApprovalId, ClientInfo, DaemonStatus, QueueId, SessionId, TurnId};
 
 /// Where an event of a turn belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnRef {
     /// The request that began the turn.
     pub request_id: String,
@@ -22,6 +23,7 @@ pub struct TurnRef {
 
 /// Where an event of a session belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionRef {
     /// The request that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +36,7 @@ pub struct SessionRef {
 
 /// One line from the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type")]
 pub enum ServerEvent {
     /// Answers `initialize`.
@@ -338,6 +341,7 @@ pub enum ServerEvent {
     },
     /// An event of a newer server; clients skip it.
     #[serde(other, skip_serializing)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
@@ -363,6 +367,7 @@ impl ServerEvent {
 
 /// An entry of a session's queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueEntry {
     /// The entry.
     pub queue_id: QueueId,
@@ -376,6 +381,7 @@ pub struct QueueEntry {
 
 /// Why the server began a turn by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Origin {
     /// Background jobs have ended.
@@ -385,11 +391,13 @@ pub enum Origin {
     },
     /// A reason of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// A background job of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolJob {
     /// The job.
     pub job: String,
@@ -401,6 +409,7 @@ pub struct ToolJob {
 
 /// What a tool call could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// Reads inside the workspace.
@@ -415,11 +424,13 @@ pub enum Risk {
     Network,
     /// A risk of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// Why a tool call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolError {
     /// Nobody approved it.
@@ -438,11 +449,13 @@ pub enum ToolError {
     Failed,
     /// A reason of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// Why a turn failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnFailure {
     /// The provider failed.
@@ -461,11 +474,13 @@ pub enum TurnFailure {
     InternalError,
     /// A code of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The line is no JSON object.
@@ -498,11 +513,13 @@ pub enum ErrorCode {
     InternalError,
     /// A code of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// Tokens as the provider counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Read by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(transparent)]
         pub struct $name(String);
 
@@ -53,6 +54,7 @@ id_type!(
 
 /// Who is connecting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientInfo {
     /// Its name.
     pub name: String,
@@ -62,6 +64,7 @@ pub struct ClientInfo {
 
 /// One line from a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type")]
 pub enum ClientMessage {
     /// The handshake, before anything else.
@@ -186,6 +189,7 @@ pub enum ClientMessage {
 
 /// Opens a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStart {
     /// Echoed in the answer.
     pub request_id: String,
@@ -207,6 +211,7 @@ pub struct SessionStart {
 
 /// What a `daemon.control` does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ControlCommand {
     /// Reads live health.
@@ -339,6 +344,7 @@ impl ControlCommand {
 
 /// Who may use tools through a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RemoteTools {
     /// Nobody.
@@ -357,6 +363,7 @@ impl fmt::Display for RemoteTools {
 
 /// Who is answered in a chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Senders {
     /// Everyone, without tools.

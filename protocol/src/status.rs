@@ -8,6 +8,7 @@ use crate::RemoteTools;
 
 /// Answers every `daemon.control`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DaemonStatus {
     /// The responding server's version.
     pub version: String,
@@ -28,6 +29,7 @@ pub struct DaemonStatus {
 
 /// Some of the log lines that the daemon keeps in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogPage {
     /// The oldest first.
     pub lines: Vec<LogLine>,
@@ -39,6 +41,7 @@ pub struct LogPage {
 
 /// One line of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogLine {
     /// From 1, in the order of writing.
     pub number: u64,
@@ -57,6 +60,7 @@ pub struct LogLine {
 
 /// A refused reply that is kept for the next answer in its conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldReply {
     /// Names it in `drop`.
     pub id: String,
@@ -76,6 +80,7 @@ pub struct HeldReply {
 
 /// One supervised account, or a fault of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Component {
     /// `<channel>:<account>`; version 2 clients see `clawbot:<account>` for WeChat.
     pub id: String,
@@ -147,6 +152,7 @@ pub struct Component {
 
 /// A refusal by the platform.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// The platform's code.
     pub code: String,
@@ -156,6 +162,7 @@ pub struct Refusal {
 
 /// How a component is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComponentState {
     /// Not meant to run.
@@ -177,11 +184,13 @@ pub enum ComponentState {
     Failed,
     /// A state of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// One plugin file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PluginInfo {
     /// From the file name.
     pub name: String,
@@ -216,6 +225,7 @@ pub struct PluginInfo {
 
 /// How a plugin is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PluginState {
     /// Serving.
@@ -239,6 +249,7 @@ pub enum PluginState {
     Refused,
     /// A state of a newer server.
     #[serde(other)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 

@@ -38,6 +38,8 @@ pub enum Command {
     },
     /// Check that the code keeps the rules of docs/architecture.md
     Tidy,
+    /// Write the JSON Schema of each protocol version into docs/schema
+    Schema,
     /// Build each plugin by itself into the `plugins` folder beside the built executable
     Plugins(ProfileArgs),
     /// Write a plugin to begin with: a crate of its own, outside of this tree

@@ -18,6 +18,7 @@ pub mod install;
 pub mod new_plugin;
 pub mod place;
 pub mod plugins;
+pub mod schema;
 pub mod test;
 pub mod tidy;
 pub mod workspace;

@@ -6,7 +6,7 @@ use clap::Parser;
 use xtask::{
     abi_check, bench,
     cli::{Cli, Command},
-    demo, dist, fuzz, install, new_plugin, plugins, test, tidy,
+    demo, dist, fuzz, install, new_plugin, plugins, schema, test, tidy,
     workspace::Workspace,
 };
 
@@ -30,6 +30,7 @@ fn run(cli: Cli) -> anyhow::Result<bool> {
         Command::Bench { rows } => bench::run(&workspace, &rows).map(|()| true),
         Command::Fuzz { name, seconds } => fuzz::run(&workspace, &name, seconds),
         Command::Tidy => tidy::run(&workspace),
+        Command::Schema => schema::run(&workspace).map(|()| true),
         Command::Plugins(profile) => plugins::run(&workspace, profile.profile()).map(|()| true),
         Command::AbiCheck => abi_check::run(&workspace).map(|()| true),
         Command::Dist => dist::run(&workspace).map(|()| true),

@@ -10,6 +10,7 @@ mod length;
 mod platforms;
 mod readme;
 mod rooms;
+mod schemas;
 mod statements;
 mod top_level;
 mod tree;
@@ -73,6 +74,7 @@ fn check(workspace: &Workspace, tree: &Tree) -> Vec<Problem> {
     problems.extend(platforms::check(tree));
     problems.extend(documents::check(tree));
     problems.extend(readme::check(tree, &Cli::command()));
+    problems.extend(schemas::check(&workspace.root));
     problems.extend(statements::check(tree));
     problems
 }

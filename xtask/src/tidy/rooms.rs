@@ -55,7 +55,7 @@ pub(super) const ROOMS: &[Room] = &[
         room: "scv-protocol",
         knows: Only(&[]),
         tests_know: &[],
-        libraries: Libraries::Only(&["serde", "serde_json", "thiserror", "tokio?"]),
+        libraries: Libraries::Only(&["schemars?", "serde", "serde_json", "thiserror", "tokio?"]),
     },
     Room {
         room: "scv-plugin-abi",
@@ -133,7 +133,7 @@ pub(super) const ROOMS: &[Room] = &[
     },
     Room {
         room: "xtask",
-        knows: Only(&["scv-protocol[client]", "scv-simulators"]),
+        knows: Only(&["scv-protocol[client,schema]", "scv-simulators"]),
         tests_know: &[],
         libraries: AllBut(&[&LOADING, &HTTP]),
     },
