@@ -42,21 +42,21 @@ async fn a_new_plugin_answers_through_the_daemon() -> Result<()> {
     let outside = tempfile::tempdir()?;
     let library = built(&outside.path().join("crate"), "letters")?;
     let scene = Scene::new()?;
-    scene.home.add_plugin(&library)?;
+    let scv = Scv::on(&scene.home);
+    let tested = scv.run(["plugins".as_ref(), "test".as_ref(), library.as_os_str()]).await?;
+    let tested = tested.success()?;
+    for case in ["load", "garbage", "no-credentials", "shutdown", "leftovers", "stdout"] {
+        ensure!(tested.stdout.contains(&format!("ok    {case}\n")), "{case}: {}", tested.stdout);
+    }
+    let text = outside.path().join("crate/Cargo.toml");
+    let none = scv.run(["plugins".as_ref(), "test".as_ref(), text.as_os_str()]).await?;
+    ensure!(none.code == Some(1) && none.stdout.contains("FAIL  load: "), "{}", none.stdout);
+    scv.run(["plugins".as_ref(), "add".as_ref(), library.as_os_str()]).await?.success()?;
+
     let platform = TcpListener::bind("127.0.0.1:0").await?;
     let address = platform.local_addr()?.to_string();
-    let plugins = scene.home.plugins();
-    let login = [
-        "channels",
-        "login",
-        "--plugin-dir",
-        plugins.to_str().context("a path")?,
-        "letters",
-        "--address",
-        &address,
-    ];
-    let signed_in =
-        Scv::on(&scene.home).run_with_input(login, "ann\ntoken-1\n").await?.success()?;
+    let login = ["channels", "login", "letters", "--address", &address];
+    let signed_in = scv.run_with_input(login, "ann\ntoken-1\n").await?.success()?;
     ensure!(signed_in.stdout.contains(&address), "{}", signed_in.stdout);
 
     let mut daemon = scene.daemon().await?;
