@@ -1,6 +1,6 @@
 //! What the server sends.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -191,8 +191,8 @@ pub enum ServerEvent {
         /// Where it belongs.
         #[serde(flatten)]
         at: TurnRef,
-        /// The text.
-        content: String,
+        /// The text, which the session remembers, too: a long one is there once.
+        content: Arc<str>,
     },
     /// The model wants a tool.
     #[serde(rename = "tool.proposed")]

@@ -1,5 +1,7 @@
 //! What a session remembers, in no provider's format.
 
+use std::sync::Arc;
+
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
@@ -20,7 +22,7 @@ pub(crate) enum Item {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AssistantMessage {
     /// Empty when it only calls tools.
-    pub(crate) text: String,
+    pub(crate) text: Arc<str>,
     /// In the order in which they run.
     pub(crate) calls: Vec<ToolCall>,
     /// What the model thought, for servers that want it back within the turn. Never shown.

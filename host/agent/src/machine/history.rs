@@ -149,7 +149,7 @@ mod tests {
     fn turn(history: &mut History, bytes: usize) {
         history.push(Item::User("u".repeat(bytes)));
         history.push(Item::Assistant(AssistantMessage {
-            text: "a".repeat(bytes),
+            text: "a".repeat(bytes).into(),
             ..AssistantMessage::default()
         }));
     }

@@ -111,7 +111,7 @@ impl Bench {
             arguments: (*arguments).to_owned(),
         });
         let message =
-            AssistantMessage { text: text.to_owned(), calls: calls.collect(), reasoning: None };
+            AssistantMessage { text: text.into(), calls: calls.collect(), reasoning: None };
         let usage = Some(Usage { input_tokens: Some(2), output_tokens: None });
         self.provider(ProviderEvent::Completed(Response { message, usage }))
     }

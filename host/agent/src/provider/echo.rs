@@ -115,7 +115,7 @@ pub(super) async fn answer(plan: Plan, mut deltas: Deltas) -> Result<Response, F
             }
         }
     }
-    let message = AssistantMessage { text, calls: plan.calls, reasoning: None };
+    let message = AssistantMessage { text: text.into(), calls: plan.calls, reasoning: None };
     Ok(Response { message, usage: None })
 }
 

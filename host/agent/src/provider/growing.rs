@@ -90,7 +90,7 @@ impl Growing {
         let calls = std::mem::take(&mut self.calls).finish()?;
         let reasoning = std::mem::take(&mut self.reasoning);
         let message = AssistantMessage {
-            text: self.think.message(std::mem::take(&mut self.text)),
+            text: self.think.message(std::mem::take(&mut self.text)).into(),
             calls,
             reasoning: (!reasoning.is_empty()).then_some(reasoning),
         };

@@ -179,7 +179,7 @@ pub(crate) fn kinds(events: &[ServerEvent]) -> Vec<String> {
 /// The last complete message.
 pub(crate) fn answer(events: &[ServerEvent]) -> String {
     let messages = events.iter().rev().find_map(|event| match event {
-        ServerEvent::AssistantCompleted { content, .. } => Some(content.clone()),
+        ServerEvent::AssistantCompleted { content, .. } => Some(content.to_string()),
         _ => None,
     });
     messages.expect("a message")

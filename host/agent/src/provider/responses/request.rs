@@ -88,7 +88,7 @@ where
 fn response(message: &AssistantMessage) -> impl Iterator<Item = InputItem<'_>> {
     let text = match message.calls.is_empty() {
         true => Some(or_nothing(&message.text)),
-        false => Some(message.text.as_str()).filter(|text| !text.is_empty()),
+        false => Some(&*message.text).filter(|text| !text.is_empty()),
     };
     let text = text.map(|content| InputItem::Message { role: "assistant", content });
     text.into_iter().chain(message.calls.iter().map(InputItem::call))

@@ -32,7 +32,7 @@ impl Want {
         let same =
             |what: &str, same: bool| if same { Ok(()) } else { Err(format!("{what} differs")) };
         let message = &response.message;
-        same("the message", message.text == self.text.as_deref().unwrap_or_default())?;
+        same("the message", *message.text == *self.text.as_deref().unwrap_or_default())?;
         same("the reasoning", message.reasoning == self.reasoning)?;
         let usage = response.usage.map(|usage| [usage.input_tokens, usage.output_tokens]);
         same("the usage", usage == self.usage)?;
