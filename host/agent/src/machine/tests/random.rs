@@ -384,8 +384,11 @@ fn response(calls: &[u8], size: Size) -> Response {
         };
         ToolCall { id: format!("c{index}"), name: name.into(), arguments: arguments.into() }
     });
-    let message =
-        AssistantMessage { text: size.text("text").into(), calls: calls.collect(), reasoning: None };
+    let message = AssistantMessage {
+        text: size.text("text").into(),
+        calls: calls.collect(),
+        reasoning: None,
+    };
     let usage =
         matches!(size, Size::Small).then_some(Usage { input_tokens: Some(3), output_tokens: None });
     Response { message, usage }
