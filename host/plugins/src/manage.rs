@@ -23,6 +23,15 @@ use crate::{
     sentinel,
 };
 
+/// Whether what a person decided about plugins can be read. While it cannot, nothing that needs a
+/// pin is served, and a bundled plugin that was switched off is.
+///
+/// # Errors
+/// What is wrong with the file of pins.
+pub fn readable(home: &Path) -> Result<(), Refusal> {
+    Pins::read(home).map(drop)
+}
+
 /// Puts a plugin file into the home's folder and pins exactly these bytes. They are loaded in a
 /// child first; a file that does not load is not added.
 ///

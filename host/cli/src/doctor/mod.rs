@@ -41,6 +41,7 @@ pub(crate) async fn run(
     let (daemon, found) = running::look(context).await;
     findings.push(found);
     findings.extend(provider::look(context));
+    findings.extend(running::pins(context));
     findings.extend(running::plugins(context, &args.plugins, daemon.as_ref()));
     findings.extend(accounts::look(context, fs, daemon.as_ref()));
     if args.json.json {

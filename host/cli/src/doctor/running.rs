@@ -1,7 +1,7 @@
 //! The daemon behind the socket, and the plugins that it has or would have.
 
 use scv_daemon::{plugin_info, socket_path};
-use scv_plugin_host::scan;
+use scv_plugin_host::{manage::readable, scan};
 use scv_protocol::{ControlCommand, DaemonStatus, PluginInfo, PluginState};
 
 use super::Finding;
@@ -35,6 +35,12 @@ pub(super) async fn look(context: &Context) -> (Option<DaemonStatus>, Finding) {
             )
         }
     }
+}
+
+/// Only a damaged file of pins is worth a line.
+pub(super) fn pins(context: &Context) -> Option<Finding> {
+    let refusal = readable(&context.home).err()?;
+    Some(Finding::wrong("plugins", refusal.reason, refusal.fix))
 }
 
 pub(super) fn plugins(

@@ -92,6 +92,7 @@ fn doctor_finds_what_is_wrong_and_names_the_fix() {
     let home = Home::with_fixture();
     home.configure("[providers.openai]\n");
     home.save("channels/fixture/accounts/default.json", "no json");
+    home.save("plugins.lock.json", "x");
     let open = home.path().join("channels/fixture");
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(home.plugins().join("libscv_channel_text.so"), "no library").unwrap();
@@ -101,6 +102,7 @@ fn doctor_finds_what_is_wrong_and_names_the_fix() {
         "chmod -R go-rwx",
         "WRONG  provider  openai answers with gpt-4.1-mini",
         "WRONG  plugins   text  is refused: ",
+        "plugins.lock.json",
         "WRONG  accounts  ",
     ] {
         assert!(done.out.contains(told), "{told}: {}", done.out);
