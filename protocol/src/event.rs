@@ -192,7 +192,7 @@ pub enum ServerEvent {
         #[serde(flatten)]
         at: TurnRef,
         /// The text, which the session remembers, too: a long one is there once.
-        content: Arc<str>,
+        content: Arc<String>,
     },
     /// The model wants a tool.
     #[serde(rename = "tool.proposed")]

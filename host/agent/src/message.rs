@@ -22,7 +22,7 @@ pub(crate) enum Item {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AssistantMessage {
     /// Empty when it only calls tools.
-    pub(crate) text: Arc<str>,
+    pub(crate) text: Arc<String>,
     /// In the order in which they run.
     pub(crate) calls: Vec<ToolCall>,
     /// What the model thought, for servers that want it back within the turn. Never shown.

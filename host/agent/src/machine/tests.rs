@@ -110,8 +110,11 @@ impl Bench {
             name: (*name).to_owned(),
             arguments: (*arguments).to_owned(),
         });
-        let message =
-            AssistantMessage { text: text.into(), calls: calls.collect(), reasoning: None };
+        let message = AssistantMessage {
+            text: text.to_owned().into(),
+            calls: calls.collect(),
+            reasoning: None,
+        };
         let usage = Some(Usage { input_tokens: Some(2), output_tokens: None });
         self.provider(ProviderEvent::Completed(Response { message, usage }))
     }

@@ -170,7 +170,7 @@ mod tests {
     fn called(reasoning: &str) -> Item {
         let call = ToolCall { id: "c".into(), name: "read".into(), arguments: "{}".into() };
         Item::Assistant(AssistantMessage {
-            text: "".into(),
+            text: String::new().into(),
             calls: vec![call],
             reasoning: Some(reasoning.to_owned()),
         })

@@ -88,7 +88,7 @@ where
 fn response(message: &AssistantMessage) -> impl Iterator<Item = InputItem<'_>> {
     let text = match message.calls.is_empty() {
         true => Some(or_nothing(&message.text)),
-        false => Some(&*message.text).filter(|text| !text.is_empty()),
+        false => Some(message.text.as_str()).filter(|text| !text.is_empty()),
     };
     let text = text.map(|content| InputItem::Message { role: "assistant", content });
     text.into_iter().chain(message.calls.iter().map(InputItem::call))
@@ -153,7 +153,7 @@ mod tests {
         let call = ToolCall { id: "c".into(), name: "read".into(), arguments: "{}".into() };
         let called = |text: &str, calls: &[ToolCall]| {
             Item::Assistant(AssistantMessage {
-                text: text.into(),
+                text: text.to_owned().into(),
                 calls: calls.to_vec(),
                 reasoning: Some("never sent".into()),
             })

@@ -61,7 +61,7 @@ async fn while_taking<T>(queue: &Handover, reading: impl Future<Output = T>) -> 
 #[tokio::test(start_paused = true)]
 async fn a_long_prefill_is_no_failure() {
     let (result, seconds) = read_slowly(&[(250, TEXT), (100, TEXT), (100, DONE)]).await;
-    assert_eq!((result.map(|r| r.message.text), seconds), (Ok("xx".into()), 450));
+    assert_eq!((result.map(|r| r.message.text), seconds), (Ok("xx".to_owned().into()), 450));
 }
 
 #[tokio::test(start_paused = true)]

@@ -150,7 +150,10 @@ fn a_wrong_answer_is_noticed() {
         shown: text.to_owned(),
         requests: 1,
         result: Ok(Response {
-            message: crate::message::AssistantMessage { text: text.into(), ..Default::default() },
+            message: crate::message::AssistantMessage {
+                text: text.to_owned().into(),
+                ..Default::default()
+            },
             usage: None,
         }),
     };

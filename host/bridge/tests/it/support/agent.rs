@@ -208,7 +208,7 @@ impl Connection {
 
     async fn say(&mut self, request_id: &str, text: &str) -> Option<()> {
         let at = self.at(request_id);
-        self.write(ServerEvent::AssistantCompleted { at, content: text.into() }).await
+        self.write(ServerEvent::AssistantCompleted { at, content: text.to_owned().into() }).await
     }
 
     /// Asks for approval, and says what came of it.
