@@ -60,6 +60,11 @@ impl Channel for Webhook {
         let question = "A secret of 16 bytes or more, which the other program knows too:";
         let secret = ui.prompt_secret("secret", question).await?;
         let credentials = Credentials { listen, secret, callback, owner: option(OWNER) }.check()?;
+        if credentials.owner.is_none() {
+            let text = "No sender is the owner, so nobody can be granted tools; to name one, sign \
+                        in again with --owner NAME.";
+            ui.notice(text).await?;
+        }
         let document = serde_json::to_value(credentials)
             .map_err(|_| Fault::other("the credentials cannot be written; this is a bug"))?;
         let summary = format!("messages are taken at http://{listen}/v1/messages");

@@ -9,7 +9,7 @@ use scv_plugin_api::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::limits::MIN_SECRET_BYTES;
+use crate::{limits::MIN_SECRET_BYTES, messages::check_name};
 
 /// The credentials document.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,6 +42,11 @@ impl Credentials {
         if self.secret.expose().len() < MIN_SECRET_BYTES {
             return Err(Fault::config(
                 "the secret is shorter than 16 bytes; make one with `openssl rand -hex 32`",
+            ));
+        }
+        if self.owner.as_deref().is_some_and(|owner| check_name(owner).is_err()) {
+            return Err(Fault::config(
+                "the owner can be no message's sender; use a name of 1 to 128 bytes without NUL",
             ));
         }
         Ok(self)
@@ -135,6 +140,10 @@ mod tests {
         assert_eq!(serde_json::to_value(credentials).unwrap(), document);
         let short = json!({"listen": "127.0.0.1:8787", "secret": "short"});
         assert!(Credentials::read(&short).unwrap_err().message.contains("16 bytes"));
+        let owner = "x".repeat(129);
+        let long =
+            json!({"listen": "127.0.0.1:8787", "secret": "0123456789abcdef", "owner": owner});
+        assert!(Credentials::read(&long).unwrap_err().message.contains("the owner"));
         Credentials::read(&json!({})).unwrap_err();
     }
 }

@@ -102,8 +102,11 @@ impl Inbox {
     }
 }
 
+/// What a document is large by; a direct conversation has its sender's name again.
 fn text_bytes(message: &Inbound) -> usize {
-    message.text.as_ref().map_or(0, String::len)
+    let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let names = message.sender.len() + message.conversation.id.len() + of(&message.sender_name);
+    message.id.len() + names + of(&message.text)
 }
 
 #[cfg(test)]

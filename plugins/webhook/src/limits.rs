@@ -6,13 +6,13 @@ pub(crate) const MAX_BODY_BYTES: usize = 512 * 1024;
 pub(crate) const MAX_MESSAGES_COUNT: usize = 1_000;
 /// The text of one message.
 pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// A name in a message: sender, group.
+/// A name in a message: sender, group, and the sender's name for people.
 pub(crate) const MAX_NAME_BYTES: usize = 128;
 /// A secret is at least this long: less could be guessed.
 pub(crate) const MIN_SECRET_BYTES: usize = 16;
-/// A nonce.
+/// A nonce is at least this long.
 pub(crate) const MIN_NONCE_BYTES: usize = 8;
-/// A nonce.
+/// The longest nonce.
 pub(crate) const MAX_NONCE_BYTES: usize = 64;
 /// How far a request's time may be from ours, both ways.
 pub(crate) const WINDOW_SECONDS: u64 = 300;
@@ -30,7 +30,7 @@ pub(crate) const TAKE_MS: u64 = 30_000;
 pub(crate) const MAX_WAIT_MS: u64 = 10_000;
 /// The longest that somebody who fetches may wait.
 pub(crate) const MAX_FETCH_SECONDS: u64 = 30;
-/// Text in one batch, so that the document stays under its limit.
+/// Texts, ids and names in one batch, so that the document stays under its limit.
 pub(crate) const MAX_BATCH_TEXT_BYTES: usize = 128 * 1024;
 /// Replies that wait to be fetched; more are tried again by the host.
 pub(crate) const MAX_REPLIES_COUNT: usize = 1_000;
@@ -46,5 +46,9 @@ pub(crate) const RETRY_AFTER_MS: u64 = 5_000;
 const _: () = assert!(MIN_SECRET_BYTES <= MAX_NAME_BYTES);
 // A JSON text takes at most six bytes for one (`\u0000`).
 const _: () = assert!(MAX_BATCH_TEXT_BYTES * 6 < scv_plugin_api::limits::MAX_DOCUMENT_BYTES);
-const _: () = assert!(MAX_TEXT_BYTES <= MAX_BATCH_TEXT_BYTES);
+// A text with its id and its three names.
+const _: () = assert!(
+    MAX_TEXT_BYTES + scv_plugin_api::limits::MAX_MESSAGE_ID_BYTES + 3 * MAX_NAME_BYTES
+        <= MAX_BATCH_TEXT_BYTES
+);
 const _: () = assert!(CALLBACK_MS < scv_plugin_api::limits::SEND_DEADLINE_MS);

@@ -52,10 +52,13 @@ fn inbound(message: Message, otherwise: String) -> Result<Inbound, &'static str>
     if id.is_empty() || id.len() > MAX_MESSAGE_ID_BYTES {
         return Err("an id has 1 to 256 bytes; use a shorter one, or none");
     }
-    let name =
-        |name: &str| !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains('\0');
-    if !name(&message.sender) || !message.group.as_deref().is_none_or(name) {
-        return Err("a sender and a group have 1 to 128 bytes; use shorter names");
+    check_name(&message.sender)?;
+    message.group.as_deref().map_or(Ok(()), check_name)?;
+    if message.sender_name.as_ref().is_some_and(|name| name.len() > MAX_NAME_BYTES) {
+        return Err("a sender_name has at most 128 bytes; use a shorter one");
+    }
+    if message.text.trim().is_empty() {
+        return Err("a text is empty; write something in it, or leave its message out");
     }
     if message.text.len() > MAX_TEXT_BYTES {
         return Err("a text has at most 65536 bytes; send it in parts");
@@ -77,8 +80,21 @@ fn inbound(message: Message, otherwise: String) -> Result<Inbound, &'static str>
     })
 }
 
+/// A sender or a group. NUL stands between the two where the host keeps conversations.
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() || name.len() > MAX_NAME_BYTES {
+        return Err("a sender and a group have 1 to 128 bytes; use shorter names, or no group");
+    }
+    if name.contains('\0') {
+        return Err("a sender or a group holds the character NUL; leave it out of the name");
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -99,19 +115,23 @@ mod tests {
     #[test]
     fn what_is_too_long_or_missing_is_said() {
         let long = |bytes| "x".repeat(bytes);
-        let bodies = [
-            "[]".to_owned(),
-            "{}".to_owned(),
-            r#"{"messages":[]}"#.to_owned(),
-            r#"{"sender":"","text":"x"}"#.to_owned(),
-            format!(r#"{{"sender":"{}","text":"x"}}"#, long(129)),
-            format!(r#"{{"sender":"a","text":"{}"}}"#, long(MAX_TEXT_BYTES + 1)),
-            format!(r#"{{"sender":"a","text":"x","id":"{}"}}"#, long(257)),
-            r#"{"sender":"a","text":"x","group":""}"#.to_owned(),
-        ];
-        for body in bodies {
-            let wrong = read(body.as_bytes(), "n").unwrap_err();
-            assert!(wrong.contains("; "), "{wrong}");
+        for (body, what) in [
+            (json!([]), "no message"),
+            (json!({}), "no message"),
+            (json!({"messages": []}), "1 to 1000 messages"),
+            (json!({"sender": "", "text": "x"}), "a sender"),
+            (json!({"sender": long(129), "text": "x"}), "a sender"),
+            (json!({"sender": "a\0b", "text": "x"}), "NUL"),
+            (json!({"sender": "a", "text": "x", "group": ""}), "a group"),
+            (json!({"sender": "a", "text": "x", "group": "b\0"}), "NUL"),
+            (json!({"sender": "a", "text": "x", "sender_name": long(129)}), "a sender_name"),
+            (json!({"sender": "a", "text": ""}), "empty"),
+            (json!({"sender": "a", "text": " \n"}), "empty"),
+            (json!({"sender": "a", "text": long(MAX_TEXT_BYTES + 1)}), "65536 bytes"),
+            (json!({"sender": "a", "text": "x", "id": long(257)}), "an id"),
+        ] {
+            let wrong = read(body.to_string().as_bytes(), "n").unwrap_err();
+            assert!(wrong.contains(what) && wrong.contains("; "), "{wrong}");
         }
     }
 }

@@ -25,7 +25,9 @@ pub enum Ask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// Nobody is known to send to.
-    #[error("this account has no known owner; sign in again")]
+    #[error(
+        "this account has no known owner; sign in again and name one, see `scv channels login CHANNEL --help`"
+    )]
     NoOwner,
     /// The platform takes answers only.
     #[error("this channel takes answers only; write to the bot first and it will answer")]
