@@ -16,7 +16,7 @@ use crate::{
     catchup::Refusals,
     credentials::Credentials,
     login::{sign_in_by_scan, sign_in_with_app},
-    rest::{Api, told},
+    rest::Api,
     session::FeishuSession,
 };
 
@@ -35,7 +35,8 @@ impl Channel for Feishu {
     type Session = FeishuSession;
 
     fn create(config: CreateConfig) -> Result<Self> {
-        let http = HttpClient::new(http_config(config.network)).map_err(|error| told(&error))?;
+        let http = HttpClient::new(http_config(config.network));
+        let http = http.map_err(|error| Fault::config(error.to_string()))?;
         Ok(Self { http, refusals: Refusals::default() })
     }
 

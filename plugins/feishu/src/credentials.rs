@@ -58,7 +58,7 @@ impl Credentials {
     /// The document as it is saved.
     pub(crate) fn document(&self) -> Result<Secret<Value>> {
         serde_json::to_value(self).map(Secret::new).map_err(|_| {
-            Fault::other("the Feishu credentials could not be written as JSON; sign in again")
+            Fault::other("the credentials could not be written as JSON; sign in again")
         })
     }
 

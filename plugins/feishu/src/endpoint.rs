@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::{
     brand::Brand,
     limits::{BODY_BYTES, CROWDED_MS},
-    rest::{Answer, Api, Class, exchange},
-    wire::ping_interval,
+    rest::{Answer, Api, Class},
+    wire::{ping_interval, reconnect_spread},
 };
 
 /// An address that was checked. The URL carries one-time keys and is never told.
@@ -25,6 +25,7 @@ pub(crate) struct Endpoint {
     /// What pings name.
     pub(crate) service: i32,
     pub(crate) ping_interval: Option<Duration>,
+    pub(crate) reconnect_spread: Option<Duration>,
 }
 
 /// Asks for the address of a connection.
@@ -39,7 +40,7 @@ pub(crate) async fn discover(api: &Api) -> Result<Endpoint> {
     });
     let request =
         Request::post(api.url("/callback/ws/endpoint")).header("locale", "zh").json(&body);
-    let answer = exchange(api.http(), request, BODY_BYTES).await?;
+    let answer = api.exchange(request, BODY_BYTES).await?;
     read(&answer, credentials.brand)
 }
 
@@ -60,6 +61,7 @@ fn read(answer: &Answer, brand: Brand) -> Result<Endpoint> {
         origin,
         service,
         ping_interval: ping_interval(&data["ClientConfig"]),
+        reconnect_spread: reconnect_spread(&data["ClientConfig"]),
     })
 }
 

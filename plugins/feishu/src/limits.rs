@@ -48,6 +48,8 @@ pub(crate) const PING_MIN_SECONDS: u64 = 5;
 pub(crate) const PING_MAX_SECONDS: u64 = 600;
 /// Silence is two intervals and this.
 pub(crate) const SILENCE_MARGIN_SECONDS: u64 = 30;
+/// The widest random wait that the platform may ask for before a lost connection is made anew.
+pub(crate) const RECONNECT_SPREAD_MAX_SECONDS: u64 = 30;
 /// The least wait when the app has too many connections; the host waits longer and longer.
 pub(crate) const CROWDED_MS: u64 = 5_000;
 

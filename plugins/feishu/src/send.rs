@@ -19,9 +19,9 @@ use crate::{
 /// Sends a message; everything that can happen is an outcome.
 pub(crate) async fn send(api: &Api, message: &Outgoing) -> SendOutcome {
     match timeout(Duration::from_millis(SEND_MS), try_to_send(api, message)).await {
-        Ok(Ok(answer)) => judge(&answer),
+        Ok(Ok(answer)) => judge(&answer, api.title()),
         Ok(Err(fault)) => unanswered(fault),
-        Err(_) => again("Feishu did not answer in time".to_owned(), None, Scope::Message),
+        Err(_) => again(format!("{} did not answer in time", api.title()), None, Scope::Message),
     }
 }
 
@@ -66,8 +66,8 @@ fn path_part(id: &str) -> String {
     id.bytes().map(part).collect()
 }
 
-fn judge(answer: &Answer) -> SendOutcome {
-    let reason = || format!("Feishu answered {}", answer.name());
+fn judge(answer: &Answer, title: &str) -> SendOutcome {
+    let reason = || format!("{title} answered {}", answer.name());
     match answer.class() {
         Class::Good => {
             let receipt = answer.data()["message_id"].as_str().map(str::to_owned);

@@ -64,15 +64,15 @@ impl FeishuSession {
         let bot = Bot::new(api.clone());
         let (endpoint, _) = tokio::join!(discover(&api), bot.id());
         let endpoint = endpoint?;
-        let socket = socket::dial(api.http(), &endpoint).await?;
+        let brand = api.credentials().brand;
+        let socket = socket::dial(api.http(), brand, &endpoint).await?;
         let inbox = Arc::new(Inbox::default());
         let plan = checkpoint.begin(now_ms());
         let (pages, missed) = mpsc::channel(1);
         let mut tasks = JoinSet::new();
         tasks.spawn({
             let (inbox, stop) = (inbox.clone(), stop.clone());
-            let (service, interval) = (endpoint.service, endpoint.ping_interval);
-            async move { socket::run(socket, &inbox, service, interval, &stop).await }
+            async move { socket::run(socket, &inbox, &endpoint, brand, &stop).await }
         });
         tasks.spawn({
             let (api, stop) = (api.clone(), stop.clone());

@@ -121,7 +121,7 @@ async fn poll(http: &HttpClient, host: Brand, code: &Code) -> Poll {
 
 async fn register(http: &HttpClient, host: Brand, form: &[(&str, &str)]) -> Result<Answer> {
     let url = format!("{}/oauth/v1/app/registration", host.accounts());
-    exchange(http, Request::post(url).form(form), BODY_BYTES).await
+    exchange(http, host, Request::post(url).form(form), BODY_BYTES).await
 }
 
 #[cfg(test)]

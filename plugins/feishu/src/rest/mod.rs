@@ -41,6 +41,11 @@ impl Api {
         &self.credentials
     }
 
+    /// The name of this app's edition, for people.
+    pub(crate) const fn title(&self) -> &'static str {
+        self.credentials.brand.title()
+    }
+
     /// The URL of a path of this app's edition.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.credentials.brand.open())
@@ -54,13 +59,21 @@ impl Api {
     pub(crate) async fn call(&self, request: Request, max_body_bytes: usize) -> Result<Answer> {
         let token = self.token().await?;
         let signed = request.clone().bearer(token.expose());
-        let answer = exchange(&self.http, signed, max_body_bytes).await?;
+        let answer = self.exchange(signed, max_body_bytes).await?;
         if answer.class() != Class::Token {
             return Ok(answer);
         }
         self.tokens.lock().await.forget(&token);
         let token = self.token().await?;
-        exchange(&self.http, request.bearer(token.expose()), max_body_bytes).await
+        self.exchange(request.bearer(token.expose()), max_body_bytes).await
+    }
+
+    /// Calls without a token.
+    ///
+    /// # Errors
+    /// When there is no answer; every answer is one, whatever its code.
+    pub(crate) async fn exchange(&self, request: Request, max_body_bytes: usize) -> Result<Answer> {
+        exchange(&self.http, self.credentials.brand, request, max_body_bytes).await
     }
 
     /// The app's token, from the cache while it is good.
@@ -76,7 +89,7 @@ impl Api {
         let Credentials { app_id, app_secret, .. } = &self.credentials;
         let request = Request::post(self.url("/open-apis/auth/v3/tenant_access_token/internal"))
             .json(&json!({"app_id": app_id, "app_secret": app_secret.expose()}));
-        let answer = exchange(&self.http, request, BODY_BYTES).await?;
+        let answer = self.exchange(request, BODY_BYTES).await?;
         if answer.class() != Class::Good {
             return Err(no_token(&answer));
         }

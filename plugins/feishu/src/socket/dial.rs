@@ -11,6 +11,7 @@ use tokio_tungstenite::{
 };
 
 use crate::{
+    brand::Brand,
     endpoint::{Endpoint, crowded},
     limits::{CONNECT_MS, FRAME_BYTES, UPGRADE_MS},
     rest::told,
@@ -23,34 +24,37 @@ pub(crate) type Socket = WebSocketStream<Stream>;
 ///
 /// # Errors
 /// When there is no way there, or the platform refuses; none of them tells the URL.
-pub(crate) async fn dial(http: &HttpClient, endpoint: &Endpoint) -> Result<Socket> {
+pub(crate) async fn dial(http: &HttpClient, brand: Brand, endpoint: &Endpoint) -> Result<Socket> {
     let connect = Duration::from_millis(CONNECT_MS);
-    let stream = http.dial(&endpoint.origin, connect).await.map_err(|error| told(&error))?;
-    let request = endpoint.url.expose().as_str().into_client_request().map_err(|_| no_upgrade())?;
+    let stream = http.dial(&endpoint.origin, connect).await.map_err(|error| told(&error, brand))?;
+    let request = endpoint.url.expose().as_str().into_client_request();
+    let request = request.map_err(|_| no_upgrade(brand))?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(FRAME_BYTES))
         .max_frame_size(Some(FRAME_BYTES));
     let upgrade = client_async_with_config(request, stream, Some(config));
     match timeout(Duration::from_millis(UPGRADE_MS), upgrade).await {
         Ok(Ok((socket, _))) => Ok(socket),
-        Ok(Err(tungstenite::Error::Http(answer))) => Err(refused(&answer)),
-        Ok(Err(_)) | Err(_) => Err(no_upgrade()),
+        Ok(Err(tungstenite::Error::Http(answer))) => Err(refused(&answer, brand)),
+        Ok(Err(_)) | Err(_) => Err(no_upgrade(brand)),
     }
 }
 
-fn no_upgrade() -> Fault {
-    Fault::retry("Feishu did not open the long connection; it is tried again")
+fn no_upgrade(brand: Brand) -> Fault {
+    let title = brand.title();
+    Fault::retry(format!("{title} did not open the long connection; it is tried again"))
 }
 
 /// The platform says why in headers of its own.
-fn refused<T>(answer: &http::Response<T>) -> Fault {
+fn refused<T>(answer: &http::Response<T>, brand: Brand) -> Fault {
     let header = |name: &str| answer.headers().get(name)?.to_str().ok()?.parse::<i64>().ok();
     if header("Handshake-Autherrcode") == Some(1_000_040_350) {
         return crowded("1000040350");
     }
     let status = header("Handshake-Status").unwrap_or(i64::from(answer.status().as_u16()));
     // 514 is a key that is no longer good: the next discovery gives a new one.
-    Fault::retry("Feishu refused the long connection; it is tried again")
+    let title = brand.title();
+    Fault::retry(format!("{title} refused the long connection; it is tried again"))
         .with_code(format!("handshake {status}"))
 }
 
@@ -65,12 +69,13 @@ mod tests {
             for (name, value) in headers {
                 answer = answer.header(*name, *value);
             }
-            refused(&answer.body(()).expect("a response"))
+            refused(&answer.body(()).expect("a response"), Brand::Lark)
         };
         let crowd = answer(&[("Handshake-Status", "514"), ("Handshake-Autherrcode", "1000040350")]);
         assert!(crowd.after_ms.is_some(), "{crowd:?}");
         let fault = answer(&[("Handshake-Status", "514"), ("Handshake-Msg", "hunter22")]);
         assert_eq!(fault.code.as_deref(), Some("handshake 514"));
+        assert!(fault.message.starts_with("Lark "), "{}", fault.message);
         assert!(!fault.message.contains("hunter22"));
         assert_eq!(answer(&[]).code.as_deref(), Some("handshake 400"));
     }

@@ -1,24 +1,36 @@
 //! The connection's task: reads frames, keeps the beat, sends acknowledgements.
 
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
-use scv_plugin_api::{Stop, wire::Fault};
+use scv_plugin_api::{
+    Stop,
+    wire::{Fault, FaultKind},
+};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::{Inbox, Live, Socket};
 use crate::{
+    brand::Brand,
+    endpoint::Endpoint,
     limits::WRITE_MS,
     message::{Event, read_event},
-    wire::{Frame, Heart, Joined, Kind, Parts, ping_interval},
+    wire::{Frame, Heart, Joined, Kind, Parts, ping_interval, reconnect_spread},
 };
 
 /// The reading side of one connection.
 struct Reading<'a> {
     inbox: &'a Inbox,
+    /// The platform's name for people.
+    title: &'static str,
     heart: Heart,
+    /// How far reconnects are to be spread.
+    spread: Duration,
     parts: Parts,
     /// What was no frame, or none that fits.
     skipped: u64,
@@ -28,16 +40,31 @@ struct Reading<'a> {
 pub(crate) async fn run(
     mut socket: Socket,
     inbox: &Inbox,
-    service: i32,
-    interval: Option<Duration>,
+    endpoint: &Endpoint,
+    brand: Brand,
     stop: &Stop,
 ) {
-    let heart = Heart::new(interval, Instant::now());
-    let mut reading = Reading { inbox, heart, parts: Parts::default(), skipped: 0 };
-    let fault = serve(&mut socket, &mut reading, service, stop).await;
+    let mut reading = Reading {
+        inbox,
+        title: brand.title(),
+        heart: Heart::new(endpoint.ping_interval, Instant::now()),
+        spread: endpoint.reconnect_spread.unwrap_or_default(),
+        parts: Parts::default(),
+        skipped: 0,
+    };
+    let fault = serve(&mut socket, &mut reading, endpoint.service, stop).await;
     // One that is closed politely takes no place from the next one.
     let _ = timeout(Duration::from_millis(WRITE_MS), socket.close(None)).await;
-    inbox.end(fault);
+    inbox.end(match fault.kind {
+        FaultKind::Retry => Fault { after_ms: Some(random_ms(reading.spread)), ..fault },
+        _ => fault,
+    });
+}
+
+/// Any part of a time.
+fn random_ms(whole: Duration) -> u64 {
+    // Each `RandomState` has other keys; who could guess them gains nothing here.
+    RandomState::new().hash_one(()) % u64::try_from(whole.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 async fn serve(socket: &mut Socket, reading: &mut Reading<'_>, service: i32, stop: &Stop) -> Fault {
@@ -46,7 +73,7 @@ async fn serve(socket: &mut Socket, reading: &mut Reading<'_>, service: i32, sto
         let ended = tokio::select! {
             () = stop.fired() => Some(Fault::cancelled("the session is closing")),
             message = socket.next(), if !full => match reading.hear(message) {
-                Ok(answer) => send(socket, answer).await,
+                Ok(answer) => reading.send(socket, answer).await,
                 Err(fault) => Some(fault),
             },
             () = reading.inbox.taken() => {
@@ -54,37 +81,19 @@ async fn serve(socket: &mut Socket, reading: &mut Reading<'_>, service: i32, sto
                 if full {
                     reading.heart.heard(Instant::now());
                 }
-                send(socket, reading.inbox.acknowledgements()).await
+                reading.send(socket, reading.inbox.acknowledgements()).await
             }
             () = sleep_until(reading.heart.next_ping(Instant::now())) => {
                 reading.heart.pinged(Instant::now());
-                send(socket, [Frame::ping(service)]).await
+                reading.send(socket, [Frame::ping(service)]).await
             }
             () = sleep_until(reading.heart.lost_at()), if !full => {
-                Some(Fault::retry("Feishu's long connection fell silent; it is made anew"))
+                Some(reading.lost("fell silent"))
             }
         };
         if let Some(fault) = ended {
             return fault;
         }
-    }
-}
-
-/// Writes frames; the fault when that cannot be done.
-async fn send(socket: &mut Socket, frames: impl IntoIterator<Item = Frame>) -> Option<Fault> {
-    let frames: Vec<Frame> = frames.into_iter().collect();
-    if frames.is_empty() {
-        return None;
-    }
-    let writing = async {
-        for frame in frames {
-            socket.feed(Message::Binary(frame.write())).await?;
-        }
-        socket.flush().await
-    };
-    match timeout(Duration::from_millis(WRITE_MS), writing).await {
-        Ok(Ok(())) => None,
-        Ok(Err(_)) | Err(_) => Some(lost()),
     }
 }
 
@@ -98,11 +107,33 @@ fn tell(kind: &str) {
     }
 }
 
-fn lost() -> Fault {
-    Fault::retry("Feishu's long connection was lost; it is made anew")
-}
-
 impl Reading<'_> {
+    /// Writes frames; the fault when that cannot be done.
+    async fn send(
+        &self,
+        socket: &mut Socket,
+        frames: impl IntoIterator<Item = Frame>,
+    ) -> Option<Fault> {
+        let frames: Vec<Frame> = frames.into_iter().collect();
+        if frames.is_empty() {
+            return None;
+        }
+        let writing = async {
+            for frame in frames {
+                socket.feed(Message::Binary(frame.write())).await?;
+            }
+            socket.flush().await
+        };
+        match timeout(Duration::from_millis(WRITE_MS), writing).await {
+            Ok(Ok(())) => None,
+            Ok(Err(_)) | Err(_) => Some(self.lost("was lost")),
+        }
+    }
+
+    fn lost(&self, how: &str) -> Fault {
+        Fault::retry(format!("{}'s long connection {how}; it is made anew", self.title))
+    }
+
     /// Takes what the websocket brought; answers what is to be sent at once.
     fn hear(
         &mut self,
@@ -110,10 +141,10 @@ impl Reading<'_> {
     ) -> Result<Option<Frame>, Fault> {
         let message = match message {
             Some(Ok(Message::Close(_))) | None => {
-                return Err(Fault::retry("Feishu closed the long connection; it is made anew"));
+                return Err(self.lost("was closed by its other end"));
             }
             Some(Ok(message)) => message,
-            Some(Err(_)) => return Err(lost()),
+            Some(Err(_)) => return Err(self.lost("was lost")),
         };
         let now = Instant::now();
         self.heart.heard(now);
@@ -137,7 +168,9 @@ impl Reading<'_> {
 
     fn beat(&mut self, pong: &Frame) -> Option<Frame> {
         let settings = serde_json::from_slice(pong.payload.as_deref().unwrap_or_default());
-        self.heart.set_interval(ping_interval(&settings.unwrap_or_default()));
+        let settings = settings.unwrap_or_default();
+        self.heart.set_interval(ping_interval(&settings));
+        self.spread = reconnect_spread(&settings).unwrap_or(self.spread);
         None
     }
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::limits::{
-    PING_DEFAULT_SECONDS, PING_MAX_SECONDS, PING_MIN_SECONDS, SILENCE_MARGIN_SECONDS,
+    PING_DEFAULT_SECONDS, PING_MAX_SECONDS, PING_MIN_SECONDS, RECONNECT_SPREAD_MAX_SECONDS,
+    SILENCE_MARGIN_SECONDS,
 };
 
 /// The beat of one connection.
@@ -59,6 +60,13 @@ pub(crate) fn ping_interval(settings: &Value) -> Option<Duration> {
     Some(Duration::from_secs_f64(bounded))
 }
 
+/// The `ReconnectNonce` of the same settings: those who lose a connection wait a random part of
+/// it, so that they do not all come back at once. Bounded, because messages wait meanwhile.
+pub(crate) fn reconnect_spread(settings: &Value) -> Option<Duration> {
+    let seconds = settings["ReconnectNonce"].as_f64().filter(|seconds| *seconds >= 0.0)?;
+    Some(Duration::from_secs_f64(seconds.min(RECONNECT_SPREAD_MAX_SECONDS as f64)))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -88,6 +96,23 @@ mod tests {
         for settings in [json!({}), json!(null), json!([]), json!("x")] {
             assert_eq!(seconds(&settings), None);
         }
+    }
+
+    #[test]
+    fn the_spread_of_reconnects_is_seconds_and_bounded() {
+        for (nonce, want_ms) in [
+            (json!(25), Some(25_000)),
+            (json!(0.5), Some(500)),
+            (json!(0), Some(0)),
+            (json!(1e300), Some(30_000)),
+            (json!(-1), None),
+            (json!("25"), None),
+            (json!(null), None),
+        ] {
+            let spread = reconnect_spread(&json!({"ReconnectNonce": nonce}));
+            assert_eq!(spread, want_ms.map(Duration::from_millis), "{nonce}");
+        }
+        assert_eq!(reconnect_spread(&json!([])), None);
     }
 
     #[test]

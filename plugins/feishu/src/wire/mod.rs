@@ -6,7 +6,7 @@ mod parts;
 
 pub(crate) use self::{
     frame::{Frame, Kind},
-    heart::{Heart, ping_interval},
+    heart::{Heart, ping_interval, reconnect_spread},
     parts::{Joined, Parts},
 };
 

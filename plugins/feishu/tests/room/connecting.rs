@@ -110,3 +110,15 @@ async fn without_the_bots_id_direct_messages_are_answered() {
     platform.push_message(scv_simulators::feishu::OWNER, "direct");
     assert_eq!(host.texts(2).await, ["direct"]);
 }
+
+#[tokio::test]
+async fn a_lost_connection_is_spread_as_the_platform_asks_and_named_by_its_brand() {
+    let platform = platform();
+    platform.brand(Brand::Lark);
+    platform.config(json!({"ReconnectNonce": 25}).as_object().expect("an object"));
+    let mut host = Host::connect(&platform, "").await;
+    platform.cut();
+    let fault = fault(&mut host).await;
+    assert!(fault.after_ms.is_some_and(|after_ms| after_ms < 25_000), "{fault:?}");
+    assert!(fault.message.starts_with("Lark's long connection"), "{}", fault.message);
+}
