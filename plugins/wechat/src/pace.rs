@@ -28,6 +28,10 @@ impl Pace {
 
 /// Waits; `stop` ends it at once.
 pub(crate) async fn rest(pause: Duration, stop: &Stop) {
+    // Tokio's timer rounds up to its next millisecond even where there is nothing to wait for.
+    if pause.is_zero() {
+        return;
+    }
     tokio::select! {
         () = sleep(pause) => {}
         () = stop.fired() => {}

@@ -66,7 +66,9 @@ async fn poll(shared: &Shared, body: &Value) -> Answer {
     };
     let _held = Held::new(shared);
     let (forced, hold) = shared.change(|state| (state.inbox.begin(cursor), state.inbox.hold));
-    sleep(forced.unwrap_or(Duration::ZERO)).await;
+    if let Some(forced) = forced {
+        sleep(forced).await;
+    }
     let answer = shared.until(|state| match state.signed_out {
         true => Some(ok(SIGNED_OUT)),
         false => state.inbox.answer(cursor),

@@ -1,6 +1,6 @@
 //! Accounts that wait sleep.
 
-use std::{fs, time::Duration};
+use std::{collections::HashMap, fs, time::Duration};
 
 use anyhow::{Context, Result};
 use scv_protocol::ComponentState;
@@ -36,21 +36,28 @@ pub(in crate::bench) async fn switches(built: &Built) -> Result<()> {
     tokio::time::sleep(WATCHED).await;
     let after = switches_of(pid)?;
     daemon.terminate().await?;
+    // A thread that has ended since has nothing to tell; a new one began at none.
+    let of_thread = |(thread, count): (&String, &u64)| count - before.get(thread).unwrap_or(&0);
+    let switches: u64 = after.iter().map(of_thread).sum();
     row(
         &format!("two idle accounts, {} s", WATCHED.as_secs()),
-        &format!("{} switches", after - before),
+        &format!("{switches} switches"),
         "voluntary, over all threads; at most 60 are wanted",
     );
     Ok(())
 }
 
-fn switches_of(pid: i32) -> Result<u64> {
-    let mut sum = 0;
+/// The voluntary switches of each thread, by its id.
+fn switches_of(pid: i32) -> Result<HashMap<String, u64>> {
+    let mut threads = HashMap::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let status = fs::read_to_string(thread?.path().join("status"))?;
+        let thread = thread?;
+        // It may end between the look at the folder and this one.
+        let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
         let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches"));
         let count = line.and_then(|line| line.split_whitespace().nth(1));
-        sum += count.context("the kernel counts switches")?.parse::<u64>()?;
+        let count = count.context("the kernel counts switches")?.parse()?;
+        threads.insert(thread.file_name().to_string_lossy().into_owned(), count);
     }
-    Ok(sum)
+    Ok(threads)
 }
