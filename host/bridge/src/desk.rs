@@ -19,6 +19,8 @@ pub struct Desk(Mutex<Option<mpsc::Sender<Request>>>);
 pub(crate) enum Request {
     /// Which replies are held.
     Held(oneshot::Sender<Vec<Held>>),
+    /// Connect now if it waits to connect again.
+    Hurry,
     /// What the machine decides about.
     Ask(Ask, oneshot::Sender<Result<(), AskError>>),
 }
@@ -56,6 +58,14 @@ impl Desk {
         let (answer, answered) = oneshot::channel();
         self.hand_in(Request::Ask(ask, answer)).await?;
         Ok(answered.await.map_err(|_| DeskError::Stopped)??)
+    }
+
+    /// Ends the wait of an account that has lost contact: it connects again at once.
+    pub fn hurry(&self) {
+        if let Some(run) = self.run().as_ref() {
+            // A run that is busy with this many requests is not waiting.
+            let _ = run.try_send(Request::Hurry);
+        }
     }
 
     async fn hand_in(&self, request: Request) -> Result<(), DeskError> {

@@ -51,6 +51,17 @@ impl Health {
         self.lock().clone()
     }
 
+    /// For another run of the same account: it remembers what was sent and received so far.
+    pub fn go_on(&self) -> Self {
+        let earlier = self.snapshot();
+        Self(Mutex::new(HealthReport {
+            last_in_unix_seconds: earlier.last_in_unix_seconds,
+            last_out_unix_seconds: earlier.last_out_unix_seconds,
+            unconfirmed: earlier.unconfirmed,
+            ..HealthReport::default()
+        }))
+    }
+
     pub(crate) fn update(&self, change: impl FnOnce(&mut HealthReport)) {
         change(&mut self.lock());
     }
@@ -67,5 +78,30 @@ impl Health {
 
     fn lock(&self) -> MutexGuard<'_, HealthReport> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_run_remembers_messages_and_nothing_else() {
+        let health = Health::default();
+        health.enter(ComponentState::Connected, 5);
+        health.update(|report| {
+            report.last_in_unix_seconds = Some(7);
+            report.last_out_unix_seconds = Some(8);
+            report.unconfirmed = 9;
+            report.error = Some("broken".into());
+        });
+        let next = health.go_on().snapshot();
+        let kept = HealthReport {
+            last_in_unix_seconds: Some(7),
+            last_out_unix_seconds: Some(8),
+            unconfirmed: 9,
+            ..HealthReport::default()
+        };
+        assert_eq!(next, kept);
     }
 }

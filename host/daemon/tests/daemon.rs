@@ -224,7 +224,8 @@ async fn accounts_without_a_plugin_are_listed_and_can_be_stopped_and_removed() {
     assert_eq!(fault.id, "pigeon:discovery-error");
     assert_eq!(fault.state, ComponentState::Failed);
     let told = "no plugin for this channel is loaded; see `scv plugins list`";
-    assert_eq!((fault.error.as_deref(), &fault.hint), (Some(told), &None));
+    let hint = "see `scv plugins list`";
+    assert_eq!((fault.error.as_deref(), fault.hint.as_deref()), (Some(told), Some(hint)));
     let account = &status.components[1];
     assert_eq!(account.id, "pigeon:work");
     assert_eq!((&account.bot_id, &account.user_id), (&None, &None));

@@ -1,5 +1,10 @@
 //! The plugin: one HTTP client for all accounts, and the five operations of a channel.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use scv_http::{HttpClient, HttpConfig};
 use scv_plugin_api::{
     Channel, LoginUi, Result, Stop,
@@ -12,6 +17,7 @@ use serde_json::Value;
 
 use crate::{
     credentials::Credentials,
+    ledger::Ledger,
     login::sign_in,
     origin::{DEFAULT_ORIGIN, trusted},
     session::WeChatSession,
@@ -23,7 +29,12 @@ pub(crate) const LOGIN_URL: &str = "login-url";
 /// The WeChat channel.
 pub struct WeChat {
     http: HttpClient,
+    /// What was sent lately, by the bot: a new connection does not end a penalty.
+    ledgers: Mutex<HashMap<Identified, Arc<Mutex<Ledger>>>>,
 }
+
+/// A bot, as far as its credentials name it.
+type Identified = (String, Option<String>);
 
 impl Channel for WeChat {
     type Session = WeChatSession;
@@ -31,7 +42,7 @@ impl Channel for WeChat {
     fn create(config: CreateConfig) -> Result<Self> {
         let http = HttpClient::new(http_config(config.network))
             .map_err(|error| Fault::config(error.to_string()))?;
-        Ok(Self { http })
+        Ok(Self { http, ledgers: Mutex::default() })
     }
 
     fn inspect(&self, request: InspectRequest) -> Result<Identity> {
@@ -50,7 +61,8 @@ impl Channel for WeChat {
 
     async fn connect(&self, request: ConnectRequest, stop: Stop) -> Result<WeChatSession> {
         let credentials = Credentials::of_account(&request.account, request.credentials.expose())?;
-        Ok(WeChatSession::new(self.http.clone(), credentials, request.checkpoint, stop))
+        let ledger = self.ledger((request.account, credentials.identity()?.bot_id));
+        Ok(WeChatSession::new(self.http.clone(), credentials, request.checkpoint, stop, ledger))
     }
 
     async fn call(&self, op: &str, payload: Value) -> Result<Value> {
@@ -64,6 +76,13 @@ impl Channel for WeChat {
     }
 }
 
+impl WeChat {
+    fn ledger(&self, bot: Identified) -> Arc<Mutex<Ledger>> {
+        let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(ledgers.entry(bot).or_default())
+    }
+}
+
 fn http_config(network: NetworkConfig) -> HttpConfig {
     HttpConfig {
         https_proxy: network.https_proxy.map(Secret::into_inner),
@@ -71,5 +90,19 @@ fn http_config(network: NetworkConfig) -> HttpConfig {
         no_proxy: network.no_proxy,
         extra_ca_pem: network.extra_ca_pem.map(String::into_bytes),
         user_agent: network.user_agent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bot_keeps_its_ledger_over_its_connections() {
+        let plugin = WeChat::create(CreateConfig::default()).expect("the plugin");
+        let of = |account: &str, bot: &str| plugin.ledger((account.into(), Some(bot.into())));
+        assert!(Arc::ptr_eq(&of("default", "b1"), &of("default", "b1")));
+        assert!(!Arc::ptr_eq(&of("default", "b1"), &of("default", "b2")), "signed in anew");
+        assert!(!Arc::ptr_eq(&of("default", "b1"), &of("work", "b1")));
     }
 }

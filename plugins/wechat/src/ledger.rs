@@ -14,7 +14,7 @@ use crate::limits::{
     MINUTE_MS, PACED_GAP_MS, PACED_MS, RATE_LIMIT_PAUSE_MS, SENDS_BUDGET_COUNT, WINDOW_MS,
 };
 
-/// The sends of one session, and when people last wrote.
+/// The sends of one account, and when people last wrote.
 #[derive(Default)]
 pub(crate) struct Ledger {
     /// When messages were accepted, within the last minute.
@@ -44,7 +44,7 @@ pub(crate) enum Cause {
     Length,
     /// The person wrote too long ago.
     Window,
-    /// The person has not written to this session at all.
+    /// The person has not written since the plugin was loaded.
     Unheard,
     /// Nothing stands out.
     Unknown,

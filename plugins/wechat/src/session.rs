@@ -1,6 +1,6 @@
 //! A session: polls what comes in, sends what goes out.
 
-use std::sync::{Mutex as Lock, PoisonError};
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use scv_http::HttpClient;
 use scv_plugin_api::{
@@ -27,7 +27,8 @@ pub struct WeChatSession {
     stop: Stop,
     /// Locked for a whole poll; the SDK never runs two at once.
     reader: Mutex<Reader>,
-    ledger: Lock<Ledger>,
+    /// The account's, over all its connections.
+    ledger: Arc<Lock<Ledger>>,
 }
 
 impl WeChatSession {
@@ -38,8 +39,9 @@ impl WeChatSession {
         credentials: Credentials,
         checkpoint: Option<String>,
         stop: Stop,
+        ledger: Arc<Lock<Ledger>>,
     ) -> Self {
-        let (reader, ledger) = (Mutex::new(Reader::new(checkpoint)), Lock::default());
+        let reader = Mutex::new(Reader::new(checkpoint));
         Self { http, credentials, stop, reader, ledger }
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::median;
+use super::{engine::process::thread_cpu, median};
 
 /// Runs of a baseline.
 const RUNS: usize = 51;
@@ -27,6 +27,13 @@ pub(super) fn append_and_sync(folder: &Path) -> Result<Duration> {
         times.push(begin.elapsed());
     }
     median(times).context("there were runs")
+}
+
+/// The CPU of one append and fdatasync to a file in `folder`.
+pub(super) fn cpu_of_append_and_sync(folder: &Path) -> Result<Duration> {
+    let before = thread_cpu()?;
+    append_and_sync(folder)?;
+    Ok(thread_cpu()?.saturating_sub(before) / u32::try_from(RUNS)?)
 }
 
 /// Starting a program and waiting for its end.

@@ -21,7 +21,7 @@ use scv_protocol::Senders;
 
 use crate::{
     limits::HELD_AGE_SECONDS,
-    store::{Change, State},
+    store::{Change, Held, State},
 };
 use commits::{Commits, Purpose};
 use delivery::Delivery;
@@ -290,13 +290,19 @@ impl Machine {
     }
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
     fn set_timer(&mut self, timer: Timer, after_ms: u64) {
         self.out.push(Output::SetTimer { timer, after_ms });
     }
 
     fn note(&mut self, note: Note) {
         self.out.push(Output::Note(note));
+    }
+
+    /// Held replies that may still be sent.
+    fn young_held(&self) -> Vec<&'a Held> {
+        let oldest = self.oldest_held();
+        self.state.held().iter().filter(|held| held.held_at >= oldest).collect()
     }
 
     const fn now_seconds(&self) -> u64 {

@@ -160,29 +160,35 @@ impl Machine {
                 text::cut_to_parts(answer, MAX_ANSWER_BYTES, self.config.max_message_bytes)
             }
         };
-        let oldest = step.oldest_held();
-        let held = step.state.held().iter();
-        let waiting: Vec<&Held> = held.filter(|h| h.key == key && h.held_at >= oldest).collect();
-        let (reply, carried) = text::carry(&waiting, &own, self.config.max_message_bytes);
-        let own = if carried.is_empty() { String::new() } else { own };
         let mut claims = step.state.claims().iter();
         let claim = claims.find(|claim| claim.message_id == message_id);
         let claim = claim.expect("a claim stays until its reply is durable");
-        let reply = Change::Reply(Pending { carried, own, ..self.reply(claim, reply) });
-        self.commits.begin(step, Purpose::Answer { key }, vec![reply]);
+        let reply = self.answer(claim, own, &step.young_held());
+        self.commits.begin(step, Purpose::Answer { key }, vec![Change::Reply(reply)]);
     }
 
     /// Interrupted claims are answered with a short failure, never with a second turn.
     pub(super) fn recover(&mut self, step: &mut Step<'_>) {
-        let claims = step.state.claims().iter();
-        let changes: Vec<Change> = claims
-            .map(|claim| Change::Reply(self.reply(claim, phrases::INTERRUPTED.to_owned())))
-            .collect();
+        let mut held = step.young_held();
+        let mut changes = Vec::new();
+        for claim in step.state.claims() {
+            let reply = self.answer(claim, phrases::INTERRUPTED.to_owned(), &held);
+            held.retain(|held| !reply.carried.contains(held));
+            changes.push(Change::Reply(reply));
+        }
         if changes.is_empty() {
             self.is_recovered = true;
         } else {
             self.commits.begin(step, Purpose::Recovery, changes);
         }
+    }
+
+    /// The answer to a claim, with as many held replies of its conversation as fit beside it.
+    fn answer(&mut self, claim: &Claim, own: String, held: &[&Held]) -> Pending {
+        let waiting: Vec<&Held> = held.iter().copied().filter(|h| h.key == claim.key).collect();
+        let (reply, carried) = text::carry(&waiting, &own, self.config.max_message_bytes);
+        let own = if carried.is_empty() { String::new() } else { own };
+        Pending { carried, own, ..self.reply(claim, reply) }
     }
 
     pub(super) fn reply(&mut self, claim: &Claim, reply: String) -> Pending {

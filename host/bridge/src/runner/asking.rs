@@ -36,6 +36,7 @@ impl Run {
             Request::Held(answer) => {
                 let _ = answer.send(self.state.held().to_vec());
             }
+            Request::Hurry => self.reconnect(),
             Request::Ask(ask, answer) => {
                 let id = AskId(self.asking.next_id);
                 self.asking.next_id += 1;

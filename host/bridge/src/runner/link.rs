@@ -19,6 +19,8 @@ use crate::{
 pub(super) struct Link {
     pub(super) session: Option<Arc<dyn ChannelSession>>,
     pub(super) connecting: Option<AbortHandle>,
+    /// The wait before connecting again.
+    waiting: Option<AbortHandle>,
     /// Counts what was lost, to tell a late answer of an earlier one.
     number: u64,
     retry: Backoff,
@@ -115,11 +117,20 @@ impl Run {
         self.reporter.lost(&fault);
         let after_ms = fault.after_ms.unwrap_or(0).min(PLATFORM_PAUSE_MAX_MS);
         let wait_ms = backoff_ms.max(after_ms);
-        self.tasks.spawn(async move {
+        let task = async move {
             sleep(Duration::from_millis(wait_ms)).await;
             Event::Reconnect
-        });
+        };
+        self.link.waiting = Some(self.tasks.spawn(task));
         Ok(())
+    }
+
+    /// Ends the wait before connecting again, if there is one.
+    pub(super) fn reconnect(&mut self) {
+        if let Some(waiting) = self.link.waiting.take() {
+            waiting.abort();
+            self.connect();
+        }
     }
 
     /// Closes the session, if there is one, while its poll may still be awaited.
@@ -156,6 +167,7 @@ impl Link {
         Self {
             session: None,
             connecting: None,
+            waiting: None,
             number: 0,
             retry: Backoff::retry(),
             signed_out: Backoff::slow(),

@@ -115,7 +115,7 @@ impl Run {
                 Event::Stop => return Ok(()),
                 Event::Requested(request) => self.requested(request),
                 Event::Connected(result) => self.connected(result)?,
-                Event::Reconnect => self.connect(),
+                Event::Reconnect => self.reconnect(),
                 Event::Polled(session, result) => {
                     if let Err(fault) = self.polled(session, result) {
                         self.lost(fault)?;

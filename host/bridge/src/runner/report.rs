@@ -65,6 +65,14 @@ impl Reporter {
         });
     }
 
+    /// What the store remembers of the time before this process.
+    pub(super) fn remembers(&self, state: &State) {
+        let last_in = state.last_key_ms().map(|ms| ms / 1_000);
+        self.health.update(|report| {
+            report.last_in_unix_seconds = report.last_in_unix_seconds.max(last_in);
+        });
+    }
+
     /// The session returned a batch: the platform has answered with these credentials.
     pub(super) fn contact(&mut self) {
         let now = self.now();

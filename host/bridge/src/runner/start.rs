@@ -59,6 +59,7 @@ pub(super) async fn start(
             "the last commit before the previous end was cut off; it was left out"
         );
     }
+    reporter.remembers(&state);
     let settings = Settings {
         dialer: Arc::clone(&context.dialer),
         workspace: context.workspace.clone(),

@@ -51,6 +51,11 @@ impl Keys {
         young
     }
 
+    /// When the newest was first seen.
+    pub(super) fn newest_ms(&self) -> Option<u64> {
+        self.by_age.last().map(|(first, _)| *first)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.by_age.is_empty()
     }

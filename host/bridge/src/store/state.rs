@@ -79,6 +79,11 @@ impl State {
         self.keys.contains(key, now_ms)
     }
 
+    /// When the last message with a second key came, as far as that is kept.
+    pub fn last_key_ms(&self) -> Option<u64> {
+        self.keys.newest_ms()
+    }
+
     /// Handled messages, newest last.
     pub fn seen(&self) -> impl Iterator<Item = &str> {
         self.seen.iter()

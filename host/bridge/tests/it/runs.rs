@@ -1,10 +1,11 @@
 //! Whole runs: a message in, an answer out, and what the platform and the disk make of it.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use scv_bridge::{RunErrorKind, SettingsChange};
 use scv_plugin_api::wire::{Fault, Scope, SendOutcome};
 use scv_protocol::{ComponentState, RemoteTools, Senders};
+use tokio::time::Instant;
 
 use crate::support::{
     agent::Agent,
@@ -257,6 +258,22 @@ async fn lost_contact_connects_again_from_the_checkpoint_and_turns_run_on() {
     assert_eq!(platform.accepted(1).await, ["a"]);
     assert_eq!(platform.state(|state| state.connects.clone()), [None, Some("1".into())]);
     assert_eq!(agent.prompt_count(), 1);
+    running.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_ends_the_wait_to_connect_again() {
+    let (home, platform, agent) = world();
+    let running = start(&home, &platform, &agent);
+    let minute = Fault { after_ms: Some(60_000), ..Fault::retry("the network is gone") };
+    platform.state(|state| state.faults.push_back(minute));
+    let is_lost =
+        || (running.health.snapshot().state == ComponentState::Disconnected).then_some(());
+    until("lost contact", is_lost).await;
+    let begin = Instant::now();
+    running.desk.hurry();
+    platform.wait("a new session", |state| (state.connects.len() == 2).then_some(())).await;
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
     running.stop().await.unwrap();
 }
 

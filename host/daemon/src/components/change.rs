@@ -53,6 +53,7 @@ impl<'a> Changing<'a> {
         }
         self.components.notice();
         let Survey { wanted, faults, imports } = survey;
+        self.components.table().reports.retain(|key, _| wanted.contains_key(key));
         let standing = self.standing();
         let changes = plan::plan(&standing, wanted);
         let stands = |change: &Change<Mode>| standing.contains_key(change.key());
@@ -104,8 +105,14 @@ impl<'a> Changing<'a> {
     fn start(&self, changes: Vec<Change<Mode>>) {
         for change in changes {
             if let Change::Start { key, revision, what } = change {
-                let entry = make::entry(&self.components.parts, &key, revision, what);
-                self.components.table().entries.insert(key, entry);
+                let earlier = self.components.table().reports.get(&key).cloned();
+                let parts = &self.components.parts;
+                let entry = make::entry(parts, &key, revision, what, earlier.as_deref());
+                let mut table = self.components.table();
+                if let Some(health) = entry.health() {
+                    table.reports.insert(key.clone(), health);
+                }
+                table.entries.insert(key, entry);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::Key;
+use super::{Key, hint::with_hint};
 use scv_bridge::{Clock, Desk, Health, HealthReport, RunError, RunErrorKind, SystemClock};
 use scv_plugin_api::wire::Identity;
 use scv_protocol::{Component, ComponentState};
@@ -42,9 +42,9 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub(super) fn new() -> Arc<Self> {
+    pub(super) fn new(health: Health) -> Arc<Self> {
         Arc::new(Self {
-            health: Arc::default(),
+            health: Arc::new(health),
             poke: Notify::new(),
             phase: Mutex::new(Phase::Live),
             restarts: AtomicU64::new(0),
@@ -120,7 +120,7 @@ impl Task {
 impl Entry {
     /// The account as status shows it.
     pub(super) fn component(&self) -> Component {
-        match &self.body {
+        with_hint(match &self.body {
             Body::Still => self.base.clone(),
             Body::Resting(identity) => {
                 let identity = identity.get().cloned().unwrap_or_default();
@@ -135,6 +135,14 @@ impl Entry {
                 let phase = cell.phase().clone();
                 component(&self.base, cell.health.snapshot(), phase, restarts)
             }
+        })
+    }
+
+    /// What its run tells, if it runs.
+    pub(super) fn health(&self) -> Option<Arc<Health>> {
+        match &self.body {
+            Body::Running(task) => Some(Arc::clone(&task.cell.health)),
+            Body::Still | Body::Resting(_) => None,
         }
     }
 
@@ -164,6 +172,7 @@ impl Entry {
     pub(super) fn poke(&self) {
         if let Body::Running(task) = &self.body {
             task.cell.poke.notify_waiters();
+            task.desk.hurry();
         }
     }
 
@@ -240,7 +249,7 @@ mod tests {
     }
 
     fn down(kind: RunErrorKind) -> Component {
-        let cell = Cell::new();
+        let cell = Cell::new(Health::default());
         cell.down(RunError { kind, text: "broken; mend it".into() });
         let phase = cell.phase().clone();
         shown(phase)

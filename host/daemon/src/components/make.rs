@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use scv_bridge::{AccountContext, Desk, SystemClock};
+use scv_bridge::{AccountContext, Desk, Health, SystemClock};
 use scv_plugin_api::wire::{Identity, InspectRequest};
 use scv_plugin_host::LoadedChannel;
 use scv_protocol::{Component, ComponentState};
@@ -16,8 +16,14 @@ use super::{
     survey::{Mode, Served},
 };
 
-/// Makes an entry and starts what it runs.
-pub(super) fn entry(parts: &Parts, key: &Key, revision: String, mode: Mode) -> Entry {
+/// Makes an entry and starts what it runs; `earlier` is what its latest run told.
+pub(super) fn entry(
+    parts: &Parts,
+    key: &Key,
+    revision: String,
+    mode: Mode,
+    earlier: Option<&Health>,
+) -> Entry {
     let bare = Component {
         id: key.to_string(),
         channel: key.channel.clone(),
@@ -30,7 +36,7 @@ pub(super) fn entry(parts: &Parts, key: &Key, revision: String, mode: Mode) -> E
         Mode::Broken { channel, error } => (broken(served_by(&channel, bare), error), Body::Still),
         Mode::Served(served) if served.snapshot.settings.enabled => {
             let base = served_by(&served.channel, bare);
-            (base, Body::Running(run(parts, *served)))
+            (base, Body::Running(run(parts, *served, earlier)))
         }
         Mode::Served(served) => {
             let base = served_by(&served.channel, bare);
@@ -62,7 +68,7 @@ fn served_by(channel: &LoadedChannel, bare: Component) -> Component {
     }
 }
 
-fn run(parts: &Parts, served: Served) -> Task {
+fn run(parts: &Parts, served: Served, earlier: Option<&Health>) -> Task {
     let workspace = served.snapshot.settings.workspace.clone();
     let ticket = parts.accounts.ticket(&served.channel.manifest.id, &served.account);
     let desk = Arc::<Desk>::default();
@@ -79,7 +85,8 @@ fn run(parts: &Parts, served: Served) -> Task {
         owner_turn_limit: parts.owner_turn_limit,
         clock: Arc::new(SystemClock),
     };
-    let (cell, stop) = (Cell::new(), CancellationToken::new());
+    let health = earlier.map_or_else(Health::default, Health::go_on);
+    let (cell, stop) = (Cell::new(health), CancellationToken::new());
     let work = supervise(context, Arc::clone(&cell), stop.clone());
     let handle = Some(AbortOnDropHandle::new(parts.tasks.spawn(work)));
     Task { cell, stop, desk, handle, told_connected: None }

@@ -3,6 +3,7 @@
 mod change;
 mod entry;
 mod glance;
+mod hint;
 mod make;
 mod plan;
 mod serving;
@@ -18,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use scv_bridge::{Accounts, ChannelId, Desk, Dialer, accounts::Glance};
+use scv_bridge::{Accounts, ChannelId, Desk, Dialer, Health, accounts::Glance};
 use scv_plugin_host::{PluginHost, Refusal};
 use scv_protocol::{Component, ComponentState, DaemonStatus};
 use tokio::{
@@ -79,6 +80,8 @@ struct Table {
     glance: Option<Glance>,
     /// Channels whose old single credentials file is being imported, or could not be.
     importing: BTreeSet<ChannelId>,
+    /// What the latest run of each account told: the next one goes on from it.
+    reports: BTreeMap<Key, Arc<Health>>,
     /// The daemon ends: nothing starts any more, whatever a client still asks for.
     closed: bool,
 }
@@ -246,7 +249,7 @@ impl Components {
 
 /// What stands in the way of a whole channel, as status shows it.
 pub fn channel_fault(channel: &str, error: String) -> Component {
-    Component {
+    hint::with_hint(Component {
         id: format!("{channel}:discovery-error"),
         channel: channel.to_owned(),
         account: "discovery-error".into(),
@@ -254,5 +257,5 @@ pub fn channel_fault(channel: &str, error: String) -> Component {
         state: ComponentState::Failed,
         error: Some(error),
         ..Component::default()
-    }
+    })
 }

@@ -189,7 +189,10 @@ async fn a_signed_out_account_says_so_and_comes_back_with_new_credentials() {
     let account = world.until_state("pigeon:default", ComponentState::Failed).await;
     assert_eq!(account.signed_out, Some(true));
     let told = "signed out; run `scv channels login pigeon`";
-    assert_eq!((account.error.as_deref(), account.hint), (Some(told), None));
+    assert_eq!(
+        (account.error.as_deref(), account.hint.as_deref()),
+        (Some(told), Some("run `scv channels login pigeon`"))
+    );
 
     world.sign_in("default", r#"{"ring":2}"#);
     world.pass().await;

@@ -1,7 +1,6 @@
 //! Answers requests: the holding, the delays and the hang-ups around the state.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};

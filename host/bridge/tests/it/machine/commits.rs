@@ -77,3 +77,21 @@ fn interrupted_claims_are_answered_once_and_never_run_again() {
     assert_eq!(world.turns_started.len(), 2);
     assert_eq!(world.answered.len(), 2);
 }
+
+/// Each held reply goes with one answer, though several claims of its sender were interrupted.
+#[test]
+fn the_answer_to_an_interrupted_claim_carries_held_replies() {
+    let mut world = World::new();
+    world.hello(vec![direct("m1", "u", "one")]);
+    world.end_turn(0, true, 2);
+    world.store(true);
+    world.end_send(0, 0);
+    world.store(true);
+    world.hello(vec![direct("m2", "u", "two"), direct("m3", "u", "three")]);
+    world.crash(false);
+    world.store(true);
+    assert!(world.state.held().is_empty());
+    let [first, second] = world.state.pending() else { panic!("two answers expected") };
+    assert!(first.reply.contains("ää\n\n[Reply to your latest message]"), "{}", first.reply);
+    assert!(second.carried.is_empty() && !second.reply.contains("ää"), "{}", second.reply);
+}
