@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use scv_bridge::machine::Input;
 use scv_plugin_api::wire::{Batch, Inbound, InboundKind};
 
 use super::world::World;
