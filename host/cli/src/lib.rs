@@ -49,11 +49,9 @@ pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
     };
     let log = log::start(&cli);
     keep_to_itself();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(limits::WORKER_THREADS_COUNT)
-        .enable_all()
-        .build()
-    {
+    // One thread: tasks that wake each other wait for no other core. What blocks (files, plugins)
+    // has threads of its own.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()).into(),
     };

@@ -4,8 +4,6 @@
 pub(crate) const CANCEL_WAIT_MS: u64 = 5_000;
 /// Between two looks at the daemon's log with `--follow`.
 pub(crate) const FOLLOW_MS: u64 = 500;
-/// Threads that run tasks; files and plugins have their own.
-pub(crate) const WORKER_THREADS_COUNT: usize = 2;
 /// How long the plugin of a sign-in may take to end.
 pub(crate) const PLUGIN_SHUTDOWN_MS: u64 = 2_000;
 /// How long a command waits for an account that it started to name its owner.

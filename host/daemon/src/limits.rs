@@ -32,7 +32,7 @@ pub const OWNER_LOOK_MS: u64 = 10;
 pub const PLUGINS_RETRY_MS: u64 = 30_000;
 /// How long accepting pauses after an error, which is usually a lack of file descriptors.
 pub const ACCEPT_PAUSE_MS: u64 = 100;
-/// What one read takes from a client; each idle connection holds as much.
+/// What one read takes from a client.
 pub const READ_BUFFER_BYTES: usize = 8 * 1024;
 /// The pipe of an in-process connection.
 pub const IN_PROCESS_PIPE_BYTES: usize = 64 * 1024;

@@ -5,7 +5,17 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::VecDeque, io, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io,
+    mem::MaybeUninit,
+    ops::ControlFlow,
+    pin::Pin,
+    sync::Arc,
+    task::{Poll, ready},
+    time::Duration,
+};
 
 use scv_agent::{Outbox, OutboxError, OutboxLimits, OutboxReader, Session, SessionOptions};
 use scv_protocol::{
@@ -13,7 +23,7 @@ use scv_protocol::{
     codec::{self, Line, LineDecoder},
     limits::{BACKPRESSURE_MS, CLEANUP_GRACE_MS, CONTROL_TIMEOUT_MS},
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf, ReadHalf};
 use tokio_util::{
     sync::CancellationToken,
     task::{AbortOnDropHandle, TaskTracker},
@@ -70,12 +80,8 @@ where
     });
     let writer = server.tasks.spawn(write(writer, frames));
     let stop = stop.child_token();
-    let commands = server
-        .components
-        .clone()
-        .map(|components| Commands::begin(components, outbox.clone(), stop.clone(), &server.tasks));
     let mut connection =
-        Connection { server, outbox, stage: Stage::New, session: None, commands, stop };
+        Connection { server, outbox, stage: Stage::New, session: None, commands: None, stop };
     let mut writer = AbortOnDropHandle::new(writer);
     connection.run(reader, &mut writer).await;
     connection.finish(writer).await;
@@ -95,7 +101,7 @@ struct Connection {
     outbox: Outbox,
     stage: Stage,
     session: Option<Session>,
-    /// None where components are not managed.
+    /// None before the first one: few clients manage components.
     commands: Option<Commands>,
     /// Ends this connection alone.
     stop: CancellationToken,
@@ -118,7 +124,6 @@ impl Connection {
     ) {
         let mut decoder = LineDecoder::new(self.server.sessions.max_client_frame_bytes());
         let mut lines = VecDeque::new();
-        let mut buffer = vec![0; READ_BUFFER_BYTES];
         let mut has_ended = false;
         let patience = tokio::time::sleep(Duration::from_millis(INITIALIZE_MS));
         tokio::pin!(patience);
@@ -131,7 +136,7 @@ impl Connection {
                 },
                 None if has_ended => return,
                 None => tokio::select! {
-                    read = reader.read(&mut buffer) => Wake::Read(read),
+                    read = read(&mut reader, &mut decoder, &mut lines) => Wake::Read(read),
                     () = &mut patience, if self.stage == Stage::New => Wake::NotInitialized,
                     _ = &mut *writer => Wake::WriterEnded,
                     () = stop.cancelled() => Wake::Stop,
@@ -143,9 +148,7 @@ impl Connection {
                     has_ended = true;
                     decoder.end(|line| lines.push_back(line));
                 }
-                Wake::Read(Ok(count)) => {
-                    decoder.push(&buffer[..count], |line| lines.push_back(line));
-                }
+                Wake::Read(Ok(_)) => {}
                 Wake::NotInitialized => {
                     let _ = self.answer(not_initialized()).await;
                     return;
@@ -216,9 +219,15 @@ impl Connection {
         }
     }
 
-    async fn manage(&self, command: Command) -> ControlFlow<()> {
-        let refusal = match &self.commands {
-            Some(commands) => commands.take(command),
+    async fn manage(&mut self, command: Command) -> ControlFlow<()> {
+        let refusal = match &self.server.components {
+            Some(components) => {
+                let begin = || {
+                    let (outbox, stop) = (self.outbox.clone(), self.stop.clone());
+                    Commands::begin(Arc::clone(components), outbox, stop, &self.server.tasks)
+                };
+                self.commands.get_or_insert_with(begin).take(command)
+            }
             None => Some(ServerEvent::error(
                 Some(command.request_id),
                 ErrorCode::Unsupported,
@@ -254,6 +263,23 @@ impl Connection {
     async fn answer(&self, event: ServerEvent) -> ControlFlow<()> {
         send(&self.outbox, &event).await
     }
+}
+
+/// Reads what is there and splits it; 0 at the end of the stream. The buffer lives only while
+/// there is something to read: a connection that waits holds none. Safe to cancel.
+async fn read<R: AsyncRead + Unpin>(
+    reader: &mut R,
+    decoder: &mut LineDecoder,
+    lines: &mut VecDeque<Line>,
+) -> io::Result<usize> {
+    poll_fn(|cx| {
+        let mut bytes = [MaybeUninit::uninit(); READ_BUFFER_BYTES];
+        let mut bytes = ReadBuf::uninit(&mut bytes);
+        ready!(Pin::new(&mut *reader).poll_read(cx, &mut bytes))?;
+        decoder.push(bytes.filled(), |line| lines.push_back(line));
+        Poll::Ready(Ok(bytes.filled().len()))
+    })
+    .await
 }
 
 /// Sends what belongs to no turn; a client that does not read for 3 s loses its connection.

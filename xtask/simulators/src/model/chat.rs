@@ -1,5 +1,6 @@
 //! The Chat Completions dialect: what a request must be, and the frames of an answer.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::Piece;
@@ -62,33 +63,66 @@ fn calls_pair(messages: &[Value]) -> bool {
     open.is_empty()
 }
 
+/// A chunk of a stream.
+#[derive(Serialize)]
+struct Chunk<'a> {
+    id: &'static str,
+    object: &'static str,
+    created: u64,
+    model: &'a str,
+    choices: &'a [Choice<'a>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    index: u32,
+    delta: Delta<'a>,
+    finish_reason: Option<&'static str>,
+}
+
+#[derive(Default, Serialize)]
+struct Delta<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[Value; 1]>,
+}
+
 /// The server-sent event of a piece; none for what is no event.
 pub(super) fn frame(piece: &Piece, manner: &Manner) -> Option<String> {
-    let delta = |delta: Value, finish: Value| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
-    let (choices, usage) = match piece {
-        Piece::Text(text) => (delta(json!({"content": text}), Value::Null), Value::Null),
+    let (delta, finish_reason) = match piece {
+        Piece::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None),
         Piece::ToolCall { id, name, arguments } => {
             let function = json!({"name": name, "arguments": arguments});
             let call = json!({"index": 0, "id": id, "type": "function", "function": function});
-            (delta(json!({"tool_calls": [call]}), Value::Null), Value::Null)
+            (Delta { tool_calls: Some([call]), ..Delta::default() }, None)
         }
-        Piece::Finish(reason) => (delta(json!({}), json!(reason)), Value::Null),
+        Piece::Finish(reason) => (Delta::default(), Some(*reason)),
         Piece::Usage { .. } if !manner.stream_options.include_usage => return None,
         Piece::Usage { prompt, completion } => {
-            let total = prompt + completion;
             let usage = json!({"prompt_tokens": prompt, "completion_tokens": completion,
-                "total_tokens": total});
-            (json!([]), usage)
+                "total_tokens": prompt + completion});
+            return Some(chunk(manner, &[], Some(usage)));
         }
         Piece::Done => return Some("data: [DONE]\n\n".to_owned()),
         Piece::Raw(_) | Piece::Hold | Piece::Pause(_) | Piece::Cut => return None,
     };
-    let mut chunk = json!({"id": "chatcmpl-sim", "object": "chat.completion.chunk",
-        "created": 1_790_000_000, "model": manner.model, "choices": choices});
-    if !usage.is_null() {
-        chunk["usage"] = usage;
-    }
-    Some(format!("data: {chunk}\n\n"))
+    Some(chunk(manner, &[Choice { index: 0, delta, finish_reason }], None))
+}
+
+fn chunk(manner: &Manner, choices: &[Choice<'_>], usage: Option<Value>) -> String {
+    let chunk = Chunk {
+        id: "chatcmpl-sim",
+        object: "chat.completion.chunk",
+        created: 1_790_000_000,
+        model: &manner.model,
+        choices,
+        usage,
+    };
+    let json = serde_json::to_string(&chunk).expect("strings and numbers always serialize");
+    format!("data: {json}\n\n")
 }
 
 #[cfg(test)]

@@ -28,10 +28,16 @@ struct Stage {
 impl Stage {
     /// `address` has a Chat Completions server.
     async fn new(built: &Built, address: &str) -> Result<Self> {
+        Self::with(built, address, "").await
+    }
+
+    /// The same with more tables in its configuration.
+    async fn with(built: &Built, address: &str, tables: &str) -> Result<Self> {
         let home = Home::new(built)?;
         let config = format!(
             "[provider]\nactive = \"bench\"\n\n[providers.bench]\nwire_api = \"chat\"\n\
-             model = \"bench\"\nbase_url = \"http://{address}/v1\"\napi_key = \"not-a-secret\"\n"
+             model = \"bench\"\nbase_url = \"http://{address}/v1\"\napi_key = \"not-a-secret\"\n\
+             {tables}"
         );
         fs::create_dir_all(home.scv_home())?;
         let mut file = fs::OpenOptions::new();

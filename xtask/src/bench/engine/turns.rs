@@ -13,8 +13,8 @@ use super::{
     provider::{self, Provider},
 };
 use crate::{
-    bench::{row, start},
-    harness::{Built, Daemon, Home},
+    bench::{median, row},
+    harness::Built,
 };
 
 /// Blocks of the thing and of its baseline by turns, so that both meet the same noise.
@@ -77,32 +77,43 @@ pub(in crate::bench) async fn first_byte(built: &Built) -> Result<()> {
     Ok(())
 }
 
-/// CPU time of a turn without a network, with a short history and with a long one.
+/// CPU time of a turn with few messages behind it and with many, of which every request holds the
+/// same number: what selecting them and checking their limits costs is all that can grow.
 pub(in crate::bench) async fn history(built: &Built) -> Result<()> {
-    const MESSAGES: usize = 9_900;
-    let home = Home::new(built)?;
-    let mut options = start::echo();
-    options.arguments.push("--no-plugins".into());
-    let mut daemon = Daemon::spawn(&home, &options).await?;
-    let pid = daemon.pid().as_raw_nonzero().get().unsigned_abs();
-    let mut talker = Talker::new(&home.socket(), &home.workspace())?;
-    let line = talker.turn();
-    let mut spend = |turns: usize| -> Result<Duration> {
-        let before = process::cpu(pid)?;
-        for _ in 0..turns {
-            one_turn(&mut talker, &line)?;
+    const RUNS: usize = 9;
+    /// Measurements of as many turns, of which the first and the last count.
+    const AGES: usize = 10;
+    /// About 25 turns of the answers below.
+    const CONTEXT: &str = "\n[context]\nmax_tokens = 32768\nbytes_per_token = 1\n\
+                           reserve_output_tokens = 0\nsafety_margin_tokens = 0\n";
+    let server = Provider::new()?;
+    let address = server.address()?;
+    server.repeat(provider::answer(1, 1024));
+    let mut stage = Stage::with(built, &address, CONTEXT).await?;
+    let mut talker = stage.talker()?;
+    let (pid, line) = (stage.pid(), talker.turn());
+    let mut spend = || -> Result<Duration> {
+        let mut times = Vec::new();
+        for _ in 0..RUNS {
+            let before = process::cpu(pid)?;
+            for _ in 0..PER_BLOCK {
+                one_turn(&mut talker, &line)?;
+            }
+            times.push(process::cpu(pid)?.saturating_sub(before) / u32::try_from(PER_BLOCK)?);
         }
-        Ok(process::cpu(pid)?.saturating_sub(before) / u32::try_from(turns)?)
+        median(times).context("there were runs")
     };
-    spend(25)?;
-    let short = spend(25)?;
-    spend(MESSAGES / 2 - 50)?;
-    let long = spend(25)?;
-    daemon.terminate().await?;
+    // The first turns fill the window, and warm up.
+    spend()?;
+    let times: Vec<_> = (0..AGES).map(|_| spend()).collect::<Result<_>>()?;
+    stage.daemon.terminate().await?;
+    let messages = |age: usize| 2 * age * RUNS * PER_BLOCK;
+    let short = times.first().context("there were ages")?.as_secs_f64() * 1e6;
+    let long = times.last().context("there were ages")?.as_secs_f64() * 1e6;
     row(
-        "CPU of a turn after 9,900 messages",
-        &format!("{} µs", long.as_micros()),
-        &format!("{} µs after 50", short.as_micros()),
+        &format!("CPU of a turn after {} messages", messages(AGES)),
+        &format!("{long:.0} µs"),
+        &format!("{:.2} × after {} messages ({short:.0} µs)", long / short, messages(1)),
     );
     Ok(())
 }
