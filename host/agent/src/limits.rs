@@ -55,6 +55,8 @@ pub const INBOX_COUNT: usize = 64;
 /// number the session takes no further client message.
 pub const MAX_HELD_EVENTS_COUNT: usize = 16;
 
+/// A batch of waiting frames that has reached this size takes no more of them.
+pub const OUTBOX_BATCH_BYTES: usize = 32 * 1024;
 /// Buffers up to this size are kept for the next frames.
 pub const OUTBOX_SPARE_BYTES: usize = 64 * 1024;
 

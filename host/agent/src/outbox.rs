@@ -1,9 +1,13 @@
 //! A connection's writer queue, bounded by frames and by bytes.
 //!
-//! Frames are encoded straight into one buffer that the reader takes as a whole, so frames that
-//! are ready together leave in one write, and none is copied or allocated by itself.
+//! Frames are encoded straight into batches that the reader takes as a whole, so frames that are
+//! ready together leave in one write, and none is copied or allocated by itself. A full batch never
+//! grows again: what waits for a client that does not read takes little more than its size.
 
 use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::pending,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -12,7 +16,7 @@ use std::{
 use scv_protocol::{ServerEvent, limits};
 use tokio::sync::Notify;
 
-use crate::limits::OUTBOX_SPARE_BYTES;
+use crate::limits::{OUTBOX_BATCH_BYTES, OUTBOX_SPARE_BYTES};
 
 /// How much may wait for a client that does not read.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +72,7 @@ pub struct OutboxReader {
 /// Frames to write, lines with their newlines. Their capacity is free again when this is dropped.
 #[derive(Debug)]
 pub struct Frames {
-    bytes: Vec<u8>,
-    count: usize,
+    batch: Batch,
     shared: Arc<Shared>,
 }
 
@@ -87,12 +90,20 @@ struct Shared {
     ready: Notify,
 }
 
+/// Lines with their newlines.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Lines that wait.
-    waiting: Vec<u8>,
+    /// What waits; only the last one grows, and none is empty.
+    waiting: VecDeque<Batch>,
+    waiting_bytes: usize,
     waiting_frames: usize,
-    /// An empty buffer for the next swap.
+    /// An empty buffer for the next batch.
     spare: Vec<u8>,
     writing_bytes: usize,
     writing_frames: usize,
@@ -161,9 +172,11 @@ impl Outbox {
         self.sender.shared.push(event)
     }
 
-    /// Tells the writer that frames may be ready.
-    pub(crate) fn wake(&self) {
+    /// Tells the writer that frames may be ready, and never ends: the last branch of a `select`,
+    /// for one who has nothing more to queue before something else happens.
+    pub(crate) async fn wake(&self) -> Infallible {
         self.sender.shared.ready.notify_one();
+        pending().await
     }
 }
 
@@ -175,8 +188,8 @@ impl OutboxReader {
             let ready = self.shared.ready.notified();
             {
                 let mut state = self.shared.lock();
-                if state.waiting_frames > 0 {
-                    return Some(self.take(&mut state));
+                if let Some(batch) = state.begin_writing() {
+                    return Some(Frames { batch, shared: Arc::clone(&self.shared) });
                 }
                 if state.closed {
                     return None;
@@ -185,26 +198,17 @@ impl OutboxReader {
             ready.await;
         }
     }
-
-    fn take(&self, state: &mut State) -> Frames {
-        let spare = std::mem::take(&mut state.spare);
-        let bytes = std::mem::replace(&mut state.waiting, spare);
-        let count = std::mem::take(&mut state.waiting_frames);
-        state.writing_bytes += bytes.len();
-        state.writing_frames += count;
-        Frames { bytes, count, shared: Arc::clone(&self.shared) }
-    }
 }
 
 impl Frames {
     /// All lines, to be written in order.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.batch.bytes
     }
 
     /// How many lines these are.
     pub const fn count(&self) -> usize {
-        self.count
+        self.batch.count
     }
 }
 
@@ -222,15 +226,13 @@ impl Shared {
         if !self.has_room(&state) {
             return None;
         }
-        let result = append_line(&mut state.waiting, event, self.limits.max_frame_bytes);
-        state.waiting_frames += usize::from(result.is_ok());
-        Some(result)
+        Some(state.append(event, self.limits.max_frame_bytes))
     }
 
     /// Whether a frame of any allowed size may be added.
     fn has_room(&self, state: &State) -> bool {
         let frames = state.waiting_frames + state.writing_frames;
-        let bytes = state.waiting.len() + state.writing_bytes;
+        let bytes = state.waiting_bytes + state.writing_bytes;
         frames < self.limits.frames && bytes + self.limits.max_frame_bytes < self.limits.bytes
     }
 
@@ -255,15 +257,47 @@ impl Drop for OutboxReader {
 
 impl Drop for Frames {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.writing_bytes -= self.bytes.len();
-        state.writing_frames -= self.count;
-        if self.bytes.capacity() <= OUTBOX_SPARE_BYTES && state.spare.capacity() == 0 {
-            self.bytes.clear();
-            state.spare = std::mem::take(&mut self.bytes);
-        }
-        drop(state);
+        self.shared.lock().end_writing(std::mem::take(&mut self.batch));
         self.shared.space.notify_waiters();
+    }
+}
+
+impl State {
+    /// Adds the event and a newline to the last batch or to a new one, or adds nothing.
+    fn append(&mut self, event: &ServerEvent, limit: usize) -> Result<(), OutboxError> {
+        let last = self.waiting.back();
+        let mut batch = match last.is_some_and(|last| last.bytes.len() < OUTBOX_BATCH_BYTES) {
+            true => self.waiting.pop_back().unwrap_or_default(),
+            false => Batch { bytes: std::mem::take(&mut self.spare), count: 0 },
+        };
+        let before = batch.bytes.len();
+        let result = append_line(&mut batch.bytes, event, limit);
+        let added = usize::from(result.is_ok());
+        batch.count += added;
+        self.waiting_frames += added;
+        self.waiting_bytes += batch.bytes.len() - before;
+        if batch.count > 0 {
+            self.waiting.push_back(batch);
+        }
+        result
+    }
+
+    fn begin_writing(&mut self) -> Option<Batch> {
+        let batch = self.waiting.pop_front()?;
+        self.waiting_bytes -= batch.bytes.len();
+        self.waiting_frames -= batch.count;
+        self.writing_bytes += batch.bytes.len();
+        self.writing_frames += batch.count;
+        Some(batch)
+    }
+
+    fn end_writing(&mut self, batch: Batch) {
+        self.writing_bytes -= batch.bytes.len();
+        self.writing_frames -= batch.count;
+        if batch.bytes.capacity() <= OUTBOX_SPARE_BYTES && self.spare.capacity() == 0 {
+            self.spare = batch.bytes;
+            self.spare.clear();
+        }
     }
 }
 

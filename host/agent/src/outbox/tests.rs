@@ -66,6 +66,22 @@ async fn bytes_are_bounded_too() {
     assert!(frames.bytes().len() <= 1000 && sent < 1000 && sent > 2, "{sent}");
 }
 
+#[tokio::test]
+async fn a_full_batch_takes_no_more_and_the_order_stays() {
+    let (outbox, mut reader) = Outbox::channel(OutboxLimits::default());
+    let large = "x".repeat(OUTBOX_BATCH_BYTES);
+    for text in ["a", &large, "b", "c"] {
+        outbox.send(&event(text)).await.expect("room");
+    }
+    let mut counts = Vec::new();
+    for expected in ["a", "b"] {
+        let frames = reader.next().await.expect("frames");
+        assert!(String::from_utf8_lossy(frames.bytes()).contains(&format!("\"{expected}\"")));
+        counts.push(frames.count());
+    }
+    assert_eq!(counts, [2, 2]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_send_waits_and_a_bounded_one_gives_up() {
     let (outbox, mut reader) = Outbox::channel(limits(1, 0));

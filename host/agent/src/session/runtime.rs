@@ -103,6 +103,8 @@ impl Runtime {
                     message.map_or(Wake::Shutdown, |message| Wake::Input(Input::Client(message)))
                 }
                 wake = progress(&mut self.work, &self.outbox, self.held.front()) => wake,
+                // Last: a request is on its way before anybody hears that its turn has started.
+                never = self.outbox.wake() => match never {},
             };
             match wake {
                 Wake::Input(input) => self.apply(input),
@@ -150,7 +152,6 @@ impl Runtime {
             self.apply(input);
             self.flush()?;
         }
-        self.outbox.wake();
         Ok(())
     }
 

@@ -17,9 +17,10 @@ use crate::{
     harness::Built,
 };
 
-/// Blocks of the thing and of its baseline by turns, so that both meet the same noise.
-const BLOCKS: usize = 40;
-const PER_BLOCK: usize = 50;
+/// The thing and its baseline are measured by turns, so that both meet the same noise.
+const BLOCKS: usize = 200;
+/// Few, so that a turn's cost is not that of a long history, which has a row of its own.
+const PER_BLOCK: usize = 10;
 
 /// A whole turn: one delta, no delay, from the model simulator.
 pub(in crate::bench) async fn turn(built: &Built) -> Result<()> {
@@ -77,45 +78,48 @@ pub(in crate::bench) async fn first_byte(built: &Built) -> Result<()> {
     Ok(())
 }
 
-/// CPU time of a turn with few messages behind it and with many, of which every request holds the
-/// same number: what selecting them and checking their limits costs is all that can grow.
+/// CPU time of a turn in a session that remembers much and in one that remembers little. Every
+/// request holds the same number of messages, so all that can differ is what selecting them and
+/// checking their limits costs.
 pub(in crate::bench) async fn history(built: &Built) -> Result<()> {
     const RUNS: usize = 9;
-    /// Measurements of as many turns, of which the first and the last count.
-    const AGES: usize = 10;
-    /// About 25 turns of the answers below.
+    const TURNS: usize = 50;
+    const OLD_MESSAGES: usize = 9_000;
+    /// More turns than a request holds of the answers below.
+    const WINDOW_TURNS: usize = 40;
     const CONTEXT: &str = "\n[context]\nmax_tokens = 32768\nbytes_per_token = 1\n\
                            reserve_output_tokens = 0\nsafety_margin_tokens = 0\n";
     let server = Provider::new()?;
     let address = server.address()?;
     server.repeat(provider::answer(1, 1024));
     let mut stage = Stage::with(built, &address, CONTEXT).await?;
-    let mut talker = stage.talker()?;
-    let (pid, line) = (stage.pid(), talker.turn());
-    let mut spend = || -> Result<Duration> {
-        let mut times = Vec::new();
-        for _ in 0..RUNS {
-            let before = process::cpu(pid)?;
-            for _ in 0..PER_BLOCK {
-                one_turn(&mut talker, &line)?;
-            }
-            times.push(process::cpu(pid)?.saturating_sub(before) / u32::try_from(PER_BLOCK)?);
+    let (mut old, mut young) = (stage.talker()?, stage.talker()?);
+    live(&mut old, OLD_MESSAGES / 2)?;
+    let (mut long, mut short) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        young.clear()?;
+        live(&mut young, WINDOW_TURNS)?;
+        for (talker, times) in [(&mut old, &mut long), (&mut young, &mut short)] {
+            let before = process::cpu(stage.pid())?;
+            live(talker, TURNS)?;
+            let used = process::cpu(stage.pid())?.saturating_sub(before);
+            times.push(used.as_secs_f64() * 1e6 / TURNS as f64);
         }
-        median(times).context("there were runs")
-    };
-    // The first turns fill the window, and warm up.
-    spend()?;
-    let times: Vec<_> = (0..AGES).map(|_| spend()).collect::<Result<_>>()?;
+    }
     stage.daemon.terminate().await?;
-    let messages = |age: usize| 2 * age * RUNS * PER_BLOCK;
-    let short = times.first().context("there were ages")?.as_secs_f64() * 1e6;
-    let long = times.last().context("there were ages")?.as_secs_f64() * 1e6;
+    let long = median(long).context("there were runs")?;
+    let short = median(short).context("there were runs")?;
     row(
-        &format!("CPU of a turn after {} messages", messages(AGES)),
+        &format!("CPU of a turn after {OLD_MESSAGES} messages"),
         &format!("{long:.0} µs"),
-        &format!("{:.2} × after {} messages ({short:.0} µs)", long / short, messages(1)),
+        &format!("{:.2} × after {} messages ({short:.0} µs)", long / short, 2 * WINDOW_TURNS),
     );
     Ok(())
+}
+
+fn live(talker: &mut Talker, turns: usize) -> Result<()> {
+    let line = talker.turn();
+    (0..turns).try_for_each(|_| one_turn(talker, &line).map(drop))
 }
 
 pub(super) fn one_turn(talker: &mut Talker, line: &str) -> Result<Duration> {
