@@ -135,7 +135,12 @@ fn check_provider(provider: &ProviderConfig) -> Result<(), String> {
     let ProviderKind::OpenAiCompatible(server) = &provider.kind else {
         return Ok(());
     };
-    if Origin::parse(&server.base_url).is_err() || server.base_url.contains(['?', '#']) {
+    if server.base_url.contains(['?', '#']) {
+        return Err(
+            "base_url has a query or a fragment; leave out all from its `?` or `#` on".to_owned()
+        );
+    }
+    if Origin::parse(&server.base_url).is_err() {
         return Err("base_url is no http or https address; write it as https://host/v1".to_owned());
     }
     if server.max_retries > MAX_RETRIES_COUNT {
@@ -194,9 +199,13 @@ mod tests {
     fn refusals_name_the_key() {
         let text = refusal(AgentConfig { active: "x".into(), ..AgentConfig::default() });
         assert!(text.contains("provider.active"), "{text}");
-        let base_url = "ftp://host".to_owned();
-        let text = refusal(remote(OpenAiConfig { base_url, ..OpenAiConfig::default() }));
-        assert!(text.contains("providers.remote") && text.contains("base_url"), "{text}");
+        for (base_url, told) in
+            [("ftp://host", "base_url is no http"), ("https://h/v1?a=b", "query")]
+        {
+            let base_url = base_url.to_owned();
+            let text = refusal(remote(OpenAiConfig { base_url, ..OpenAiConfig::default() }));
+            assert!(text.contains("providers.remote: base_url") && text.contains(told), "{text}");
+        }
         let text = refusal(remote(OpenAiConfig { max_retries: 3, ..OpenAiConfig::default() }));
         assert!(text.contains("max_retries"), "{text}");
     }

@@ -1,7 +1,8 @@
 //! What an agent is told: plain values, already read and checked key by key by the caller.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
+use scv_http::Origin;
 use scv_protocol::limits::MAX_SERVER_FRAME_BYTES;
 
 /// A value that cannot be printed: `Debug` shows a mark.
@@ -130,6 +131,15 @@ impl OpenAiConfig {
     }
 }
 
+impl OpenAiConfig {
+    /// Whether the key would cross the network unencrypted: over plain http to another machine.
+    #[must_use]
+    pub fn exposes_key(&self) -> bool {
+        let is_open = |origin: Origin| !origin.is_https() && !origin.is_loopback();
+        self.api_key.is_some() && Origin::parse(&self.base_url).is_ok_and(is_open)
+    }
+}
+
 impl Default for OpenAiConfig {
     fn default() -> Self {
         Self {
@@ -186,6 +196,9 @@ pub struct ToolsConfig {
     /// Environment variables that no tool process sees, beside those whose name or value looks
     /// like a credential: the ones that provider keys are read from.
     pub hidden_variables: Vec<String>,
+    /// On Linux: the program that runs commands, and ends them when this process was killed. One
+    /// that calls [`run_keeper`](crate::run_keeper) before anything else; without it nobody does.
+    pub keeper: Option<PathBuf>,
 }
 
 impl Default for ToolsConfig {
@@ -198,6 +211,7 @@ impl Default for ToolsConfig {
             max_read_bytes: 262_144,
             max_write_bytes: 1_048_576,
             hidden_variables: Vec::new(),
+            keeper: None,
         }
     }
 }

@@ -23,3 +23,5 @@ pub use outbox::{Frames, Outbox, OutboxError, OutboxLimits, OutboxReader};
 #[cfg(feature = "fuzz")]
 pub use provider::fuzz;
 pub use session::{Session, SessionError, SessionOptions, SubmitError};
+#[cfg(target_os = "linux")]
+pub use tools::run_keeper;

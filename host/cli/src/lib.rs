@@ -39,6 +39,10 @@ pub(crate) use stdout::say;
 
 /// Runs the command line of this process. Accounts and their state are written through `fs`.
 pub fn main_with(fs: Arc<dyn FileSystem>) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(exit) = scv_daemon::run_keeper(std::env::args_os()) {
+        return exit;
+    }
     let helper = scv_plugin_host::run_helper(std::env::args_os());
     if let Some(exit) = helper.or_else(|| plugins::child(std::env::args_os())) {
         return exit;

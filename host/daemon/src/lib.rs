@@ -38,5 +38,7 @@ pub use import::import_single_file;
 pub use in_process::InProcess;
 pub use logs::LogRing;
 pub use plugins::{plugin_info, plugin_options};
+#[cfg(target_os = "linux")]
+pub use scv_agent::run_keeper;
 pub use server::{Daemon, DaemonOptions};
 pub use socket::socket_path;

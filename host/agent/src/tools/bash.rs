@@ -3,7 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     time::Duration,
 };
 
@@ -11,10 +11,7 @@ use cap_std::fs::Dir;
 use scv_protocol::{Risk, ToolError};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::{
-    process::{Child, Command},
-    time::timeout,
-};
+use tokio::{process::Child, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -117,13 +114,12 @@ fn start(
 ) -> io::Result<(Child, Family, Listener)> {
     // One pipe for both streams keeps their order.
     let (reader, writer) = io::pipe()?;
-    let mut command = Command::new("bash");
+    let mut command = Family::shell(workshop.config.keeper.as_deref());
     command
         .args(["-c", &call.command])
         .current_dir(name_of(folder, &workshop.cwd, call.cwd.as_deref()))
         .env_clear()
         .envs(environment::variables(workshop))
-        .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .kill_on_drop(true);

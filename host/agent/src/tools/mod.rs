@@ -33,6 +33,8 @@ use crate::{
 };
 
 pub(crate) use definitions::{Definition, definitions};
+#[cfg(target_os = "linux")]
+pub use family::run_keeper;
 use place::FileFault;
 
 /// Which tools a session has, and when a person is asked. Pure.

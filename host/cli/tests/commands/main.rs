@@ -6,6 +6,7 @@ mod daemon;
 mod exec;
 mod hostile;
 mod instance;
+mod keeper;
 mod raw;
 mod server;
 mod support;

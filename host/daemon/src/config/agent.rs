@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -24,6 +25,8 @@ use crate::limits::MIN_CLIENT_FRAME_BYTES;
 const ECHO: &str = "echo";
 /// The provider when none is configured but its key variable is set.
 const DEFAULT_PROVIDER: &str = "openai";
+/// Stays this program when its file is replaced.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
 /// Where a provider's key is looked for when nothing names another place.
 pub(super) const DEFAULT_KEY_VARIABLE: &str = "OPENAI_API_KEY";
@@ -179,6 +182,7 @@ fn tools(table: &ToolsTable) -> Result<ToolsConfig, ConfigError> {
         max_read_bytes: table.max_read_bytes,
         max_write_bytes: table.max_write_bytes,
         hidden_variables: Vec::new(),
+        keeper: Some(PathBuf::from(THIS_PROGRAM)),
     })
 }
 

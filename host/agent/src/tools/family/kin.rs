@@ -40,19 +40,28 @@ pub(super) struct Me {
 
 /// The processes of `call`, as indices. `others` are the calls that run beside it.
 pub(super) fn kin(census: &[Process], me: Me, call: &Running, others: &[Running]) -> Vec<usize> {
+    descendants(census, me.pid, |child| is_root(child, me, call, others))
+}
+
+/// All processes below this one.
+pub(super) fn below(census: &[Process], pid: i32) -> Vec<usize> {
+    descendants(census, pid, |_| true)
+}
+
+/// Some children of a process, and all that is below them.
+fn descendants(census: &[Process], pid: i32, is_root: impl Fn(&Process) -> bool) -> Vec<usize> {
     let mut children: HashMap<i32, Vec<usize>> = HashMap::new();
     for (index, process) in census.iter().enumerate() {
         children.entry(process.parent).or_default().push(index);
     }
-    let mine = children.remove(&me.pid).unwrap_or_default();
-    let mut kin: Vec<usize> =
-        mine.into_iter().filter(|index| is_root(&census[*index], me, call, others)).collect();
+    let own = children.remove(&pid).unwrap_or_default();
+    let mut found: Vec<usize> = own.into_iter().filter(|index| is_root(&census[*index])).collect();
     let mut next = 0;
-    while let Some(index) = kin.get(next) {
-        kin.extend(children.remove(&census[*index].pid).unwrap_or_default());
+    while let Some(index) = found.get(next) {
+        found.extend(children.remove(&census[*index].pid).unwrap_or_default());
         next += 1;
     }
-    kin
+    found
 }
 
 /// Whether a child of this process belongs to the call.
@@ -124,6 +133,8 @@ mod tests {
             process(30, 1, 30, 100),
         ];
         assert_eq!(pids(&census, &call(20, 100), &[]), [20, 21, 22, 23]);
+        let of_keeper = below(&census, 20).into_iter().map(|index| census[index].pid);
+        assert_eq!(of_keeper.collect::<Vec<_>>(), [21, 22]);
     }
 
     #[test]

@@ -10,9 +10,11 @@
 
 mod calls;
 mod census;
+#[cfg(target_os = "linux")]
+mod keeper;
 mod kin;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use rustix::{
     io::Errno,
@@ -22,7 +24,7 @@ use rustix::{
     },
 };
 use tokio::{
-    process::{Child, Command},
+    process::{Child, ChildStdin, Command},
     task::spawn_blocking,
     time::{Instant, sleep, timeout, timeout_at},
 };
@@ -33,6 +35,10 @@ use self::{
 };
 use crate::limits::{KILL_GRACE_MS, MAX_POLL_MS, MIN_POLL_MS, TEND_MS, TERM_GRACE_MS};
 
+#[cfg(target_os = "linux")]
+pub use keeper::run_keeper;
+
+const SHELL: &str = "bash";
 /// The variable that marks the processes of a call.
 const MARK_VARIABLE: &str = "SCV_CALL_ID";
 
@@ -40,7 +46,22 @@ const MARK_VARIABLE: &str = "SCV_CALL_ID";
 #[derive(Debug)]
 pub(super) struct Family {
     members: Arc<Members>,
+    /// Closed by the end of this process, whatever it is; none without a keeper.
+    _lifeline: Option<ChildStdin>,
     ended: bool,
+}
+
+/// The members that one look found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    /// They live, or will be orphans only when their parent's end is through.
+    living: usize,
+    /// They have ended, and were waited for unless that is another's work.
+    ended: usize,
+}
+
+impl Seen {
+    const NOBODY: Self = Self { living: 0, ended: 0 };
 }
 
 /// The command's processes could not be ended in time.
@@ -54,13 +75,27 @@ struct Members {
 }
 
 impl Family {
+    /// A shell without input, below the keeper where there is one.
+    pub(super) fn shell(keeper: Option<&Path>) -> Command {
+        #[cfg(target_os = "linux")]
+        if let Some(keeper) = keeper {
+            let mut command = Command::new(keeper);
+            command.arg0("scv-keeper").args([keeper::WORD, SHELL]).stdin(Stdio::piped());
+            return command;
+        }
+        let _ = keeper;
+        let mut command = Command::new(SHELL);
+        command.stdin(Stdio::null());
+        command
+    }
+
     /// Starts a command as the leader of a group of its own, marked with a name that no other
     /// call has.
     pub(super) fn start(command: &mut Command, mark: String) -> io::Result<(Child, Self)> {
         adopt_orphans();
         command.env(MARK_VARIABLE, &mark).process_group(0);
         let mut calls = Calls::lock();
-        let child = command.spawn()?;
+        let mut child = command.spawn()?;
         let leader = child.id().and_then(|id| i32::try_from(id).ok());
         // A child that was not waited for has a pid, even when it has ended.
         let (leader, group) = leader
@@ -68,7 +103,9 @@ impl Family {
             .ok_or(io::ErrorKind::NotFound)?;
         let birth = census::process(leader).map_or(0, |process| process.birth);
         let entry = calls.enter(Running { leader, birth, mark });
-        Ok((child, Self { members: Arc::new(Members { group, entry }), ended: false }))
+        let members = Arc::new(Members { group, entry });
+        let _lifeline = child.stdin.take();
+        Ok((child, Self { members, _lifeline, ended: false }))
     }
 
     /// Waits for orphans that have ended, until it is dropped: a long command with many of them
@@ -108,7 +145,7 @@ impl Family {
         let gone = async { tokio::join!(leader.wait(), self.until_gone(Some(Signal::KILL))) };
         match timeout_at(deadline, gone).await {
             Ok(_) => Ok(()),
-            Err(_) => match self.round(Some(Signal::KILL)).await {
+            Err(_) => match self.round(Some(Signal::KILL)).await.living {
                 0 => Ok(()),
                 left => Err(Survivors(left)),
             },
@@ -116,9 +153,9 @@ impl Family {
     }
 
     /// A census is no moment: who began and ended while it was taken may be missing from one, but
-    /// not from two.
+    /// not from two. Whoever is seen to have ended may have begun another one just before.
     async fn are_gone(&self, signal: Option<Signal>) -> bool {
-        self.round(signal).await == 0 && self.round(signal).await == 0
+        self.round(signal).await == Seen::NOBODY && self.round(signal).await == Seen::NOBODY
     }
 
     async fn until_gone(&self, signal: Option<Signal>) {
@@ -131,9 +168,9 @@ impl Family {
 
     /// Looks at the members once; see [`Members::round`]. Reading /proc takes its time on a
     /// machine with many processes, so it is no work for the runtime.
-    async fn round(&self, signal: Option<Signal>) -> usize {
+    async fn round(&self, signal: Option<Signal>) -> Seen {
         let members = Arc::clone(&self.members);
-        spawn_blocking(move || members.round(signal)).await.unwrap_or(0)
+        spawn_blocking(move || members.round(signal)).await.unwrap_or(Seen::NOBODY)
     }
 }
 
@@ -144,7 +181,8 @@ impl Drop for Family {
             self.ended = true;
             // Those that fork faster than one round, and the zombies.
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                let rest = Self { members: Arc::clone(&self.members), ended: true };
+                let members = Arc::clone(&self.members);
+                let rest = Self { members, _lifeline: None, ended: true };
                 let limit = Duration::from_millis(KILL_GRACE_MS);
                 runtime.spawn(async move {
                     let _ = timeout(limit, rest.until_gone(Some(Signal::KILL))).await;
@@ -156,8 +194,8 @@ impl Drop for Family {
 
 impl Members {
     /// Sends a signal to each member that lives, and waits for the orphans among those that have
-    /// ended. How many lived, or will be orphans only when their parent's end is through.
-    fn round(&self, signal: Option<Signal>) -> usize {
+    /// ended.
+    fn round(&self, signal: Option<Signal>) -> Seen {
         let me =
             Me { pid: getpid().as_raw_nonzero().get(), group: getpgrp().as_raw_nonzero().get() };
         let call = self.entry.call();
@@ -182,10 +220,11 @@ impl Members {
         }
         if census.is_empty() {
             // Where there is no census, the group is all that is known.
-            return usize::from(self.group_is_alive());
+            return Seen { living: usize::from(self.group_is_alive()), ended: 0 };
         }
         let has_ended = |process: &&&Process| process.is_zombie && process.parent == me.pid;
-        members.len() - members.iter().filter(has_ended).count()
+        let ended = members.iter().filter(has_ended).count();
+        Seen { living: members.len() - ended, ended }
     }
 
     fn signal(&self, members: &[&Process], signal: Signal) {
