@@ -40,6 +40,7 @@ pub use child::run_helper;
 pub use deadlines::Deadlines;
 pub use host::{Claim, HostOptions, LoadedChannel, PluginHost};
 pub use isolation::Isolation;
+pub use load::check_settings;
 pub use report::{PluginReport, PluginState, Refusal, Step};
 pub use scan::{Policy, scan};
 pub use search::{SearchOptions, SearchPath};

@@ -54,6 +54,8 @@ pub(crate) const MAX_LOG_LINE_CHARS_COUNT: usize = 4_096;
 pub(crate) const LOG_BURST_COUNT: u32 = 1_000;
 /// Lines a second that it may log for ever.
 pub(crate) const LOG_LINES_A_SECOND_COUNT: u32 = 200;
+/// A UUID as text.
+pub(crate) const UUID_CHARS_COUNT: usize = 36;
 /// A word of this many letters and digits looks like a secret.
 pub(crate) const SECRET_WORD_CHARS_COUNT: usize = 32;
 

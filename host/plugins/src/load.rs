@@ -234,18 +234,27 @@ fn open_and_create(
     created.into_result().map_err(|fault| create_failed(&fault))
 }
 
+/// Whether the manifest declares each of these settings.
+///
+/// # Errors
+/// The refusal that loading the plugin with them ends with.
+pub fn check_settings(manifest: &Manifest, given: &BTreeMap<String, Value>) -> Result<(), Refusal> {
+    let known = |name: &String| manifest.settings.iter().any(|setting| setting.name == *name);
+    match given.keys().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(unknown) => Err(Refusal::new(
+            Step::Create,
+            format!("it has no setting '{unknown}'"),
+            format!("remove the key from [plugins.{}.settings]", manifest.name),
+        )),
+    }
+}
+
 fn settings(
     manifest: &Manifest,
     mut given: BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, Refusal> {
-    let known = |name: &String| manifest.settings.iter().any(|setting| setting.name == *name);
-    if let Some(unknown) = given.keys().find(|name| !known(name)) {
-        return Err(Refusal::new(
-            Step::Create,
-            format!("it has no setting '{unknown}'"),
-            format!("remove the key from [plugins.{}.settings]", manifest.name),
-        ));
-    }
+    check_settings(manifest, &given)?;
     for setting in &manifest.settings {
         if let Some(default) = &setting.default {
             let value = || Value::from(default.clone());

@@ -9,7 +9,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tracing::{debug, enabled, error, info, trace, warn};
 
-use crate::{limits::MAX_LOG_LINE_CHARS_COUNT, rate::RateLimit, sanitize};
+use crate::{
+    limits::{MAX_LOG_LINE_CHARS_COUNT, UUID_CHARS_COUNT},
+    rate::RateLimit,
+    sanitize,
+};
 
 /// The log of one plugin.
 pub(super) struct Log {
@@ -78,7 +82,7 @@ impl Log {
     }
 }
 
-/// `target: text (session=…) key=value …`, one line.
+/// `target: text session=… key=value …`, one line.
 fn text(target: &str, record: &str) -> String {
     let record: Record = serde_json::from_str(record).unwrap_or_else(|_| Record {
         text: record.to_owned(),
@@ -86,21 +90,33 @@ fn text(target: &str, record: &str) -> String {
         login_id: None,
         fields: Map::new(),
     });
-    let mut line = format!("{target}: {}", record.text);
-    let marks = [("session", record.session_id), ("login", record.login_id)];
-    for (name, id) in marks {
-        if let Some(id) = id {
-            line.push_str(&format!(" {name}={id}"));
-        }
+    let clean = |text: &str| sanitize::line(text, MAX_LOG_LINE_CHARS_COUNT);
+    let mut words = vec![clean(&format!("{target}: {}", record.text))];
+    for (name, id) in [("session", record.session_id), ("login", record.login_id)] {
+        words.extend(id.map(|id| format!("{name}={}", shown_id(id))));
     }
     for (name, value) in record.fields {
         let value = match value {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        line.push_str(&format!(" {name}={value}"));
+        words.push(clean(&format!("{name}={value}")));
     }
-    sanitize::line(&line, MAX_LOG_LINE_CHARS_COUNT)
+    words.join(" ").chars().take(MAX_LOG_LINE_CHARS_COUNT).collect()
+}
+
+/// The host's own ids are UUIDs, which are as long as a secret and are none. What else a plugin
+/// puts in their place may be one.
+fn shown_id(id: String) -> String {
+    let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    let fits = |(at, byte): (usize, u8)| match is_dash(at) {
+        true => byte == b'-',
+        false => byte.is_ascii_hexdigit(),
+    };
+    match id.len() == UUID_CHARS_COUNT && id.bytes().enumerate().all(fits) {
+        true => id,
+        false => sanitize::line(&id, UUID_CHARS_COUNT),
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +133,17 @@ mod tests {
     fn what_is_no_record_is_the_text() {
         assert_eq!(text("mod", "plain"), "mod: plain");
         assert_eq!(text("mod", "{}"), "mod: {}");
+    }
+
+    #[test]
+    fn the_session_s_id_is_shown_and_a_secret_in_its_place_is_not() {
+        let of = |id: &str| text("mod", &format!(r#"{{"text":"x","session_id":"{id}"}}"#));
+        let id = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+        assert_eq!(of(id), format!("mod: x session={id}"));
+        for secret in ["7c9e6679742540de944be07fc1f90ae7", "7c9e6679-7425-40de-944b-e07fc1f90ae7a"]
+        {
+            assert_eq!(of(secret), "mod: x session=[masked]");
+        }
     }
 
     #[test]
