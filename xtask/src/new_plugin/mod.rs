@@ -3,11 +3,13 @@
 //! `template/` is a whole plugin named Parrot; what is written is that with another name.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
 
 use crate::workspace::Workspace;
 
@@ -29,7 +31,7 @@ const MAX_NAME: usize = 32;
 /// Writes the crate and says what to do next.
 ///
 /// # Errors
-/// When the name has another form, or the folder is there already and not empty.
+/// When the name has another form or is taken, or the folder is in this tree, or not empty.
 pub fn run(workspace: &Workspace, name: &str, path: Option<PathBuf>) -> Result<()> {
     let folder = path.unwrap_or_else(|| PathBuf::from(format!("scv-channel-{name}")));
     let folder = std::path::absolute(folder)?;
@@ -44,6 +46,15 @@ pub fn run(workspace: &Workspace, name: &str, path: Option<PathBuf>) -> Result<(
 /// As [`run`].
 pub fn create(workspace: &Workspace, name: &str, folder: &Path) -> Result<()> {
     check_name(name)?;
+    ensure!(
+        !bundled(&workspace.root)?.contains(name),
+        "scv has a plugin or a channel '{name}' already; choose another name"
+    );
+    ensure!(
+        !is_within(folder, &workspace.root),
+        "{} is inside of scv's own tree; name a folder outside of it with --path",
+        folder.display()
+    );
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{} is not empty; name another folder with --path", folder.display());
     }
@@ -70,8 +81,42 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// The names of this tree's own plugins and of their channels.
+fn bundled(root: &Path) -> Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for plugin in fs::read_dir(root.join("plugins"))? {
+        let Ok(text) = fs::read(plugin?.path().join("manifest.json")) else {
+            continue;
+        };
+        let manifest: Manifest = serde_json::from_slice(&text)?;
+        let channels = manifest.channels.into_iter();
+        names.extend(channels.flat_map(|channel| channel.aliases.into_iter().chain([channel.id])));
+        names.insert(manifest.name);
+    }
+    Ok(names)
+}
+
+/// What of a manifest is a name.
+#[derive(Deserialize)]
+struct Manifest {
+    name: String,
+    channels: Vec<Channel>,
+}
+
+#[derive(Deserialize)]
+struct Channel {
+    id: String,
+    #[serde(default)]
+    aliases: Vec<String>,
+}
+
+/// Whether a folder, which need not be there yet, is in this one, whatever links it is named by.
+fn is_within(folder: &Path, root: &Path) -> bool {
+    let there = folder.ancestors().find_map(|above| above.canonicalize().ok());
+    there.is_some_and(|there| root.canonicalize().is_ok_and(|root| there.starts_with(root)))
+}
+
 fn filled(text: &str, name: &str, plugin_api: &str) -> String {
-    let text = text.replace("PLUGIN_API/..", plugin_api.trim_end_matches("/plugin-api"));
     let text = text.replace("PLUGIN_API", plugin_api);
     let package =
         text.replace("scv-channel-parrot", &format!("scv-channel-{}", name.replace('_', "-")));
@@ -133,12 +178,44 @@ mod tests {
         assert!(lib.contains("export_channel!(TwoWords, "), "{lib}");
     }
 
+    /// A tree with one plugin, and a folder beside it.
+    fn tree(dir: &Path) -> (Workspace, PathBuf) {
+        let plugin = dir.join("tree/plugins/owl");
+        fs::create_dir_all(&plugin).unwrap();
+        let manifest = r#"{"name":"owl","channels":[{"id":"owl","aliases":["uhu"]}]}"#;
+        fs::write(plugin.join("manifest.json"), manifest).unwrap();
+        let root = dir.join("tree");
+        (Workspace { root, target: "/t".into(), packages: vec![] }, dir.join("beside"))
+    }
+
+    fn refusal(workspace: &Workspace, name: &str, folder: &Path) -> String {
+        create(workspace, name, folder).unwrap_err().to_string()
+    }
+
     #[test]
     fn a_folder_with_something_in_it_is_left_alone() {
-        let workspace = Workspace { root: "/tree".into(), target: "/t".into(), packages: vec![] };
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("mine"), "").unwrap();
-        let error = create(&workspace, "chat", folder.path()).unwrap_err().to_string();
+        let dir = tempfile::tempdir().unwrap();
+        let (workspace, folder) = tree(dir.path());
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("mine"), "").unwrap();
+        let error = refusal(&workspace, "chat", &folder);
         assert!(error.contains("not empty; "), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_scv_has_and_a_folder_in_its_tree_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (workspace, folder) = tree(dir.path());
+        for name in ["owl", "uhu"] {
+            let error = refusal(&workspace, name, &folder);
+            assert!(error.contains("already; "), "{error}");
+        }
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(workspace.root.join("plugins"), &link).unwrap();
+        for inside in [workspace.root.join("new"), link.join("deep/new")] {
+            let error = refusal(&workspace, "chat", &inside);
+            assert!(error.contains("own tree; ") && !inside.exists(), "{error}");
+        }
+        assert!(!folder.exists());
     }
 }
