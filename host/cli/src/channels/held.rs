@@ -4,9 +4,11 @@ use anyhow::bail;
 use scv_bridge::{Accounts, Clock, SystemClock};
 use scv_protocol::{ControlCommand, HeldReply};
 
-use super::set::prepare;
-use crate::{
+use super::{
     args::{AccountArgs, ChannelHeldArgs},
+    set::prepare,
+};
+use crate::{
     context::Context,
     exit::Exit,
     say,

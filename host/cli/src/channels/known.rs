@@ -2,15 +2,20 @@
 //! where older releases kept files, which each command moves to where they belong.
 
 use anyhow::anyhow;
-use scv_bridge::{Accounts, AccountsError, ChannelId, accounts::Migration};
+use scv_bridge::{AccountName, Accounts, AccountsError, ChannelId, accounts::Migration};
 use scv_daemon::channel_fault;
 use scv_plugin_api::wire::ChannelManifest;
 use scv_plugin_host::{PluginState, scan};
 use scv_protocol::{Component, ControlCommand};
 
+use super::args::{AccountArg, AccountArgs};
 use crate::{args::PluginDirs, context::Context, exit, terminal::harmless};
 
+/// The option of a sign-in that names the owner, where a platform knows none.
+const OWNER_OPTION: &str = "owner";
+
 /// The channels of the plugins that would be loaded.
+#[derive(Default)]
 pub(super) struct Known(Vec<ChannelManifest>);
 
 impl Known {
@@ -59,6 +64,18 @@ impl Known {
     /// Moves the old files of the channel that people call by this name.
     pub(super) fn adopt(&self, accounts: &Accounts, name: &str) -> anyhow::Result<()> {
         self.named(name).map_or(Ok(()), |channel| adopt(accounts, channel).map(drop))
+    }
+
+    /// How a person names the owner of an account, where that is not for the platform to do.
+    pub(super) fn naming_owner(&self, args: &AccountArgs) -> Option<String> {
+        let AccountArgs { channel, account: AccountArg { name } } = args;
+        let options = &self.named(channel)?.login_options;
+        options.iter().find(|option| option.name == OWNER_OPTION)?;
+        let account = match name.as_str() {
+            AccountName::DEFAULT => String::new(),
+            name => format!(" --account {name}"),
+        };
+        Some(format!("sign in again with `scv channels login {channel}{account} --owner NAME`"))
     }
 
     fn named(&self, name: &str) -> Option<&ChannelManifest> {

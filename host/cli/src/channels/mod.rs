@@ -1,6 +1,7 @@
 //! `scv channels`: accounts, through the daemon where it is needed.
 
 mod account;
+mod args;
 mod held;
 mod known;
 mod login;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 
 use scv_bridge::{Accounts, Home, fs::FileSystem};
 
-use crate::{args::ChannelsCommand, context::Context, exit::Exit};
+use crate::{context::Context, exit::Exit};
+pub(crate) use args::ChannelsCommand;
 
 pub(crate) async fn run(
     context: &Context,

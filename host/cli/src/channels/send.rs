@@ -3,9 +3,8 @@
 use scv_bridge::Accounts;
 use scv_protocol::ControlCommand;
 
-use super::set::prepare;
+use super::{args::ChannelSendArgs, set::prepare};
 use crate::{
-    args::ChannelSendArgs,
     context::Context,
     exit::{self, Exit},
     limits::SEND_TEXT_BYTES,

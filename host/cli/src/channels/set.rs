@@ -6,9 +6,12 @@ use anyhow::Context as _;
 use scv_bridge::Accounts;
 use scv_protocol::{Component, ComponentState, ControlCommand, DaemonStatus, RemoteTools, Senders};
 
-use super::known::Known;
+use super::{
+    args::{self, AccountArgs, ChannelRunArgs},
+    known::Known,
+};
 use crate::{
-    args::{self, AccountArgs, ChannelRunArgs, PluginDirs},
+    args::PluginDirs,
     components::print_components,
     context::Context,
     exit::Exit,
@@ -21,7 +24,7 @@ pub(super) async fn run(
     args: ChannelRunArgs,
     accounts: &Accounts,
 ) -> anyhow::Result<Exit> {
-    prepare(context, accounts, &args.account).await?;
+    let known = prepare(context, accounts, &args.account).await?;
     let workspace = args.workspace.map(|path| {
         path.canonicalize().with_context(|| {
             format!("the workspace {} cannot be opened; name another folder", path.display())
@@ -45,9 +48,11 @@ pub(super) async fn run(
     };
     print_components(&account);
     if wants == Some(RemoteTools::Owner) && !has_grant(&account) {
-        crate::complain(
-            "warning: the daemon does not know this account's owner, so nobody is granted tools yet; see `scv channels status`",
-        );
+        let fix = known.naming_owner(&args.account);
+        let fix = fix.unwrap_or_else(|| "see `scv channels status`".to_owned());
+        crate::complain(&format!(
+            "warning: the daemon does not know this account's owner, so nobody is granted tools yet; {fix}"
+        ));
     }
     Ok(Exit::Done)
 }
@@ -115,16 +120,15 @@ pub(super) async fn prepare(
     context: &Context,
     accounts: &Accounts,
     args: &AccountArgs,
-) -> anyhow::Result<()> {
-    match Known::look(context, &PluginDirs::default()) {
-        Ok(known) => {
-            known.check(context, accounts, &args.channel).await?;
-            known.adopt(accounts, &args.channel)
-        }
-        // An account must be stoppable although the configuration cannot be read; then its
-        // files are moved by the daemon alone.
-        Err(_) => Ok(()),
-    }
+) -> anyhow::Result<Known> {
+    // An account must be stoppable although the configuration cannot be read; then its files
+    // are moved by the daemon alone.
+    let Ok(known) = Known::look(context, &PluginDirs::default()) else {
+        return Ok(Known::default());
+    };
+    known.check(context, accounts, &args.channel).await?;
+    known.adopt(accounts, &args.channel)?;
+    Ok(known)
 }
 
 /// The account as status shows it. An alias of the channel finds none by its id, so then all

@@ -10,11 +10,8 @@ use scv_daemon::channel_fault;
 use scv_protocol::{Component, ComponentState, ControlCommand};
 use serde::Serialize;
 
-use super::{account::describe, known::Known};
-use crate::{
-    args::ChannelStatusArgs, context::Context, exit::Exit, limits::WATCH_STEP_MS, say, stdout,
-    terminal::harmless,
-};
+use super::{account::describe, args::ChannelStatusArgs, known::Known};
+use crate::{context::Context, exit::Exit, limits::WATCH_STEP_MS, say, stdout, terminal::harmless};
 
 /// What `--json` prints.
 #[derive(PartialEq, Serialize)]
@@ -44,7 +41,7 @@ pub(super) async fn run(
     if args.watch {
         return watch(context, &args, &known, accounts).await;
     }
-    print(&look(context, &args, &known, accounts).await?, args.json.json)?;
+    print(&look(context, &args, &known, accounts).await?, &args)?;
     Ok(Exit::Done)
 }
 
@@ -64,7 +61,7 @@ async fn watch(
             stdout::write(CLEAR.as_bytes())?;
         }
         if is_picture || last.as_ref() != Some(&shown) {
-            print(&shown, args.json.json)?;
+            print(&shown, args)?;
         }
         stdout::check()?;
         last = Some(shown);
@@ -98,8 +95,8 @@ async fn look(
     Ok(Shown { daemon, components })
 }
 
-fn print(shown: &Shown, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
+fn print(shown: &Shown, args: &ChannelStatusArgs) -> anyhow::Result<()> {
+    if args.json.json {
         say(&serde_json::to_string(shown)?);
         return Ok(());
     }
@@ -108,7 +105,7 @@ fn print(shown: &Shown, as_json: bool) -> anyhow::Result<()> {
         None => say("no daemon runs, so nothing is connected; start it with `scv run`"),
     }
     if shown.components.is_empty() {
-        say("no such accounts; connect one with `scv channels login CHANNEL`");
+        say(&nobody(args));
     }
     let now = SystemClock.unix_ms() / 1_000;
     for component in &shown.components {
@@ -116,6 +113,17 @@ fn print(shown: &Shown, as_json: bool) -> anyhow::Result<()> {
         say(&harmless(&describe(component, now)));
     }
     Ok(())
+}
+
+/// Nothing of what was asked for is signed in.
+fn nobody(args: &ChannelStatusArgs) -> String {
+    let channel = args.channel.as_deref().unwrap_or("CHANNEL");
+    match &args.account {
+        Some(name) => format!(
+            "no account '{name}' is signed in; `scv channels status` shows those that are, `scv channels login {channel} --account {name}` adds it"
+        ),
+        None => format!("no account is signed in; connect one with `scv channels login {channel}`"),
+    }
 }
 
 /// What stands in the way of a channel concerns each of its accounts.

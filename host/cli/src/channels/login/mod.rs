@@ -15,9 +15,11 @@ use scv_plugin_api::wire::{Identity, LoginRequest, LoginResult};
 use scv_plugin_host::{LoadedChannel, PluginHost, PluginReport, PluginState, SearchPath, scan};
 use scv_protocol::{Component, ControlCommand};
 
-use super::known::{adopt, no_channel};
-use crate::{
+use super::{
     args::{ChannelAndOptions, LoginArgs},
+    known::{adopt, no_channel},
+};
+use crate::{
     context::Context,
     exit::{self, Exit},
     limits::PLUGIN_SHUTDOWN_MS,
@@ -179,7 +181,7 @@ async fn next_steps(
             "To let your own messages use tools: scv channels run {args} --workspace PATH --remote-tools owner"
         ));
     } else {
-        say("The platform did not name an owner, so nobody can be granted tools.");
+        say("No owner is known, so nobody can be granted tools.");
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use scv_bridge::AccountName;
 use scv_plugin_api::wire::{ChannelManifest, LoginOption, OptionKind};
 
-use crate::{args::AccountArg, terminal};
+use super::super::args::AccountArg;
+use crate::terminal;
 
 /// What the person gave.
 #[derive(Debug)]
@@ -58,7 +59,17 @@ fn command(channel: &ChannelManifest, name: &str) -> Command {
         .no_binary_name(false)
         .about(format!("Sign an account of {} in", channel.title));
     let command = AccountArg::augment_args(command);
-    command.args(channel.login_options.iter().map(argument))
+    let command = command.args(channel.login_options.iter().map(argument));
+    let usage = command.get_arguments().map(usage).collect::<Vec<_>>().join(" ");
+    command.override_usage(format!("scv channels login {name} {usage}"))
+}
+
+/// An option as the line about usage has it, which is what a wrong one is answered with.
+fn usage(argument: &Arg) -> String {
+    let name = argument.get_long().unwrap_or_default();
+    let value = argument.get_value_names().and_then(|names| Some(format!(" <{}>", names.first()?)));
+    let text = format!("--{name}{}", value.unwrap_or_default());
+    if argument.is_required_set() { text } else { format!("[{text}]") }
 }
 
 fn argument(option: &LoginOption) -> Arg {
@@ -134,6 +145,9 @@ mod tests {
     fn another_channels_option_is_refused_by_name() {
         let text = given(&["--ring", "7", "--cage", "3"]).unwrap_err().to_string();
         assert!(text.contains("--cage"), "{text}");
+        let usage = "scv channels login pigeon [--account <NAME>] [--loft-url <URL>] --ring <TEXT> \
+                     [--fast] [--whistle]";
+        assert!(text.contains(usage), "what there is is shown: {text}");
     }
 
     #[test]
