@@ -5,7 +5,7 @@ use scv_protocol::{Component, ControlCommand, DaemonStatus};
 
 use crate::{
     args::JsonArgs,
-    context::Context,
+    context::{Context, STALE_CONFIG},
     exit::Exit,
     say,
     table::{ago, table},
@@ -19,6 +19,7 @@ pub(crate) async fn status(context: &Context, args: JsonArgs) -> anyhow::Result<
         say(&serde_json::to_string(&status)?);
     } else {
         print(&status);
+        tell_stale_config(context);
     }
     Ok(Exit::Done)
 }
@@ -29,12 +30,15 @@ pub(crate) async fn reload(context: &Context) -> anyhow::Result<Exit> {
     print(&status);
     // A daemon reads its configuration at its start only, and then it must be right.
     context.check_config()?;
-    if context.config_is_newer_than_daemon() {
-        say(
-            "the configuration was changed after the daemon's start; restart it for that to take effect",
-        );
-    }
+    tell_stale_config(context);
     Ok(Exit::Done)
+}
+
+fn tell_stale_config(context: &Context) {
+    if context.config_is_newer_than_daemon() {
+        let (what, fix) = STALE_CONFIG;
+        say(&format!("{what}; {fix}"));
+    }
 }
 
 /// The daemon in a line, its components in a table.

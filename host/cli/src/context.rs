@@ -24,6 +24,12 @@ use crate::{
     exit,
 };
 
+/// What is so and what to do when [`Context::config_is_newer_than_daemon`].
+pub(crate) const STALE_CONFIG: (&str, &str) = (
+    "the configuration has changed since the daemon read it",
+    "restart the daemon for that to take effect",
+);
+
 /// What the commands share.
 pub(crate) struct Context {
     /// `$SCV_HOME`, absolute.

@@ -6,13 +6,14 @@ use crate::{
     context::Context,
     exit::{self, Exit},
     signals::Signals,
+    stdout::Frames,
 };
 
 pub(crate) async fn run(context: &Context) -> anyhow::Result<Exit> {
     let mut signals = Signals::catch()?;
     let server = InProcess::private(context.config()?, context.client())
         .map_err(|error| exit::usage(error.to_string()))?;
-    let mut client = server.serve(tokio::io::join(tokio::io::stdin(), tokio::io::stdout()));
+    let mut client = server.serve(tokio::io::join(tokio::io::stdin(), Frames::new()));
     tokio::select! {
         // A panic inside has been told by the log already.
         _ = &mut client => return Ok(Exit::Done),

@@ -2,8 +2,12 @@
 
 use std::{
     io::{self, Write},
+    pin::Pin,
     sync::OnceLock,
+    task::{Context, Poll},
 };
+
+use tokio::io::AsyncWrite;
 
 /// Why stdout took no more.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +21,7 @@ impl OutputError {
     }
 }
 
-/// The first failure of [`say`]: a command does its work to the end all the same.
+/// The first failed write: a command does its work to the end all the same.
 static FAILURE: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints a line.
@@ -33,6 +37,40 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), OutputError> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     Ok(stdout.flush()?)
+}
+
+/// Stdout for the frames of a server: a failed write is the command's failure here, too.
+pub(crate) struct Frames(tokio::io::Stdout);
+
+impl Frames {
+    pub(crate) fn new() -> Self {
+        Self(tokio::io::stdout())
+    }
+}
+
+impl AsyncWrite for Frames {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        noticed(Pin::new(&mut self.0).poll_write(context, bytes))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        noticed(Pin::new(&mut self.0).poll_flush(context))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        noticed(Pin::new(&mut self.0).poll_shutdown(context))
+    }
+}
+
+fn noticed<T>(done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    if let Poll::Ready(Err(error)) = &done {
+        let _ = FAILURE.set(error.kind().into());
+    }
+    done
 }
 
 /// Whether all that was said has been written.

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use scv_bridge::{
-    AccountName, AccountsError, ChannelId, SettingsChange, Snapshot, accounts::retry_busy,
+    AccountArgs, AccountName, AccountsError, ChannelId, SettingsChange, Snapshot,
+    accounts::retry_busy,
 };
 use scv_plugin_host::LoadedChannel;
 use scv_protocol::{ControlCommand, DaemonStatus, ErrorCode};
@@ -172,6 +173,12 @@ impl Components {
 }
 
 impl Target {
+    pub(crate) fn not_signed_in(&self) -> ControlError {
+        let Self { channel, account, .. } = self;
+        let args = AccountArgs { channel: channel.clone(), account: account.clone() };
+        component(AccountsError::NotSignedIn(args).to_string())
+    }
+
     pub(crate) fn key(&self) -> Key {
         Key { channel: self.channel.to_string(), account: self.account.to_string() }
     }

@@ -40,6 +40,7 @@ impl Components {
         let desk = self.desk(&target.key());
         let sent = match desk {
             Some(desk) => desk.ask(Ask::Send(text)).await,
+            None if !self.is_listed(&target.key()) => return Err(target.not_signed_in()),
             None => Err(DeskError::NotRunning),
         };
         sent.map_err(|error| component(error.to_string()))

@@ -1,6 +1,6 @@
 //! Starts sessions, each as the file of its own folder tightens the configuration.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
 
 use scv_agent::{Agent, Session, SessionOptions};
 use scv_protocol::{ErrorCode, ServerEvent, SessionStart};
@@ -52,8 +52,8 @@ impl Sessions {
 
     /// The agent for sessions in a folder; the text says what is wrong in the folder's file.
     async fn agent_in(&self, folder: PathBuf) -> Result<Arc<Agent>, String> {
-        if !folder.is_absolute() {
-            // The agent refuses it; what it is relative to is nobody's folder.
+        if !folder.is_absolute() || folder.as_os_str().as_bytes().contains(&0) {
+            // The agent refuses it. What it is relative to is nobody's folder, and none has a NUL.
             return Ok(Arc::clone(&self.agent));
         }
         let (bounds, base) = (self.bounds.clone(), self.agent.config().clone());

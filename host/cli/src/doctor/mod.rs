@@ -3,6 +3,7 @@
 
 mod accounts;
 mod home;
+mod plugins;
 mod provider;
 mod running;
 
@@ -41,8 +42,9 @@ pub(crate) async fn run(
     let (daemon, found) = running::look(context).await;
     findings.push(found);
     findings.extend(provider::look(context));
-    findings.extend(running::pins(context));
-    findings.extend(running::plugins(context, &args.plugins, daemon.as_ref()));
+    findings.extend(running::config(context, daemon.as_ref()));
+    findings.extend(plugins::pins(context));
+    findings.extend(plugins::look(context, &args.plugins, daemon.as_ref()));
     findings.extend(accounts::look(context, fs, daemon.as_ref()));
     if args.json.json {
         say(&serde_json::to_string(&findings)?);

@@ -23,7 +23,7 @@ fn folder(context: &Context) -> Finding {
 }
 
 fn provider(answering: &Answering) -> Finding {
-    let Answering { provider, model, server, has_key } = answering;
+    let Answering { provider, model, server, has_key, exposes_key } = answering;
     let Some(server) = server else {
         let text = "echo answers: no model is configured, so answers repeat the question";
         let fix = "set OPENAI_API_KEY, or name a model in the file that `scv config init` writes";
@@ -36,6 +36,11 @@ fn provider(answering: &Answering) -> Finding {
             Finding::wrong("provider", text, "set the variable that api_key_env names, or api_key")
         }
         (false, false) => Finding::ok("provider", format!("{text}, without a key")),
+        (true, _) if *exposes_key => Finding::note(
+            "provider",
+            format!("{text}, and sends its key there unencrypted"),
+            "use an https address, or name a variable in api_key_env that holds a key for this server alone",
+        ),
         (true, _) => Finding::ok("provider", text),
     }
 }

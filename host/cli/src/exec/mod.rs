@@ -97,15 +97,11 @@ fn private_server(context: &Context) -> anyhow::Result<Way> {
 fn prompt(argument: Option<String>) -> anyhow::Result<String> {
     let prompt = match argument {
         Some(prompt) if prompt != "-" => prompt,
-        None if std::io::stdin().is_terminal() => {
-            return Err(exit::usage(
-                "there is no prompt; write one after `scv exec`, or pipe one in",
-            ));
-        }
+        None if std::io::stdin().is_terminal() => String::new(),
         _ => read_text("prompt", MAX_PROMPT_BYTES)?,
     };
     if prompt.trim().is_empty() {
-        return Err(exit::usage("the prompt is empty"));
+        return Err(exit::usage("there is no prompt; write one after `scv exec`, or pipe one in"));
     }
     Ok(prompt)
 }

@@ -218,3 +218,19 @@ fn changes_need_a_daemon() {
     let send = home.scv(&["channels", "send", "fixture", "hello"]).with(1);
     assert!(send.err.contains("scv run"), "{send:?}");
 }
+
+#[test]
+fn what_is_not_signed_in_is_named_with_the_way_to_sign_it_in() {
+    let home = Home::with_fixture();
+    let none = home.scv(&["channels", "status", "fixture", "--account", "zz"]).with(0);
+    assert!(none.out.contains("no account 'zz' is signed in; "), "{none:?}");
+    let _daemon = home.daemon(&[]);
+    let login = "not signed in; run `scv channels login fixture --account zz`";
+    for words in [
+        &["send", "fixture", "--account", "zz", "hello"][..],
+        &["run", "fixture", "--account", "zz"],
+    ] {
+        let refused = home.scv(&[&["channels"], words].concat()).with(1);
+        assert!(refused.err.contains(login), "{refused:?}");
+    }
+}

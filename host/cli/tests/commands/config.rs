@@ -115,3 +115,38 @@ fn doctor_finds_what_is_wrong_and_names_the_fix() {
     let wrong = home.scv(&["doctor"]).with(1);
     assert!(wrong.out.contains("WRONG  config ") && wrong.out.contains("config.toml:2: "));
 }
+
+#[test]
+fn doctor_tells_what_a_running_daemon_has_not_read_yet() {
+    let home = Home::with_fixture();
+    let _daemon = home.daemon(&[]);
+    let changed = "the configuration has changed since the daemon read it; restart";
+    assert!(!home.scv(&["doctor"]).with(0).out.contains(changed));
+    home.configure("[plugins.fixtrue]\nenabled = true\n");
+    let noted = home.scv(&["doctor"]).with(0);
+    for told in [changed, "note   plugins   [plugins.fixtrue] is configured, and there is no"] {
+        assert!(noted.out.contains(told), "{told}: {noted:?}");
+    }
+    assert!(home.scv(&["status"]).with(0).out.contains(changed));
+    home.configure("[plugins.fixture.settings]\nloudness = 11\n");
+    let wrong = home.scv(&["doctor"]).with(1);
+    let told = "WRONG  plugins   fixture: it has no setting 'loudness'; remove the key";
+    assert!(wrong.out.contains(told), "{wrong:?}");
+}
+
+#[test]
+fn doctor_says_when_a_key_crosses_the_network_in_the_clear() {
+    let home = Home::new();
+    let provider = |url: &str| {
+        home.configure(&format!("[providers.a]\nbase_url = '{url}'\nmodel = 'm'\n"));
+        let mut doctor = home.command(&["doctor", "--json"]);
+        let done = doctor.env("OPENAI_API_KEY", "sk-0123456789").output().unwrap();
+        let findings: Value = serde_json::from_slice(&done.stdout).unwrap();
+        finding(&findings, "provider").clone()
+    };
+    let open = provider("http://192.0.2.1/v1");
+    assert!(open["state"] == "note" && open["text"].to_string().contains("unencrypted"), "{open}");
+    for safe in ["https://192.0.2.1/v1", "http://127.0.0.1:1/v1"] {
+        assert_eq!(provider(safe)["state"], "ok", "{safe}");
+    }
+}

@@ -25,7 +25,10 @@ fn prompts_come_from_a_pipe_too() {
         assert!(done.out.ends_with("piped\n"), "{done:?}");
     }
     home.scv_with_input(&["exec"], " \n").with(2);
-    home.scv(&["exec", ""]).with(2);
+    for words in [&["exec"][..], &["exec", ""]] {
+        let none = home.scv(words).with(2);
+        assert!(none.err.contains("there is no prompt; write one"), "{none:?}");
+    }
 }
 
 #[test]

@@ -163,3 +163,33 @@ fn what_makes_no_sense_is_said_before_it_serves() {
     let wrong = home.scv(&["server", "--stdio"]).with(2);
     assert!(wrong.err.contains("config.toml:2: ") && wrong.out.is_empty(), "{wrong:?}");
 }
+
+#[test]
+fn an_output_without_room_is_a_failure() {
+    let home = Home::new();
+    let mut command = home.command(&["server", "--stdio"]);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(full).spawn().unwrap();
+    let initialize = json!({"type": "initialize", "request_id": "1", "protocol_version": 3,
+                            "client": {"name": "test", "version": "0"}});
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{initialize}").unwrap();
+    let done = child.wait_with_output().unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("could not be written; "), "{told}");
+    drop(input);
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_not_taken_for_a_wrong_configuration() {
+    let home = Home::new();
+    let mut client = Client::start(&home);
+    client.send(&json!({"type": "initialize", "request_id": "1", "protocol_version": 3,
+                        "client": {"name": "test", "version": "0"}}));
+    client.until("initialized");
+    client.send(&json!({"type": "session.start", "request_id": "2", "cwd": "/tmp\0x"}));
+    let refused = client.until("error");
+    assert!(refused["message"].as_str().unwrap().starts_with("cwd is "), "{refused}");
+    assert_eq!(client.end().0, 0);
+}

@@ -227,6 +227,11 @@ impl Components {
         }
     }
 
+    /// Whether there is such an account, however it is.
+    pub(crate) fn is_listed(&self, key: &Key) -> bool {
+        self.table().entries.contains_key(key)
+    }
+
     /// Stops everything: accounts first, then the plugins that served them.
     pub(crate) async fn shutdown(self: &Arc<Self>) {
         let changing = self.change().await;

@@ -16,7 +16,10 @@ use std::{
     path::PathBuf,
 };
 
-use scv_agent::{AgentConfig, config::ProviderKind};
+use scv_agent::{
+    AgentConfig,
+    config::{OpenAiConfig, ProviderKind},
+};
 use scv_plugin_host::{Isolation, Policy};
 use scv_protocol::limits::MAX_CLIENT_FRAME_BYTES;
 use serde_json::Value;
@@ -87,6 +90,8 @@ pub struct Answering {
     pub server: Option<String>,
     /// Whether a key is known.
     pub has_key: bool,
+    /// Whether it would cross the network unencrypted.
+    pub exposes_key: bool,
 }
 
 /// What is configured about plugins.
@@ -94,6 +99,8 @@ pub struct Answering {
 pub struct PluginsConfig {
     /// `plugins.dirs`.
     pub dirs: Vec<PathBuf>,
+    /// Plugins that have a table.
+    pub named: BTreeSet<String>,
     /// Plugins with `enabled = false`.
     pub disabled: BTreeSet<String>,
     /// `[plugins.NAME] isolation`, where it is said.
@@ -145,6 +152,7 @@ impl Config {
             model: active.map(|provider| provider.model.clone()).unwrap_or_default(),
             server: server.map(|server| server.base_url.clone()),
             has_key: server.is_some_and(|server| server.api_key.is_some()),
+            exposes_key: server.is_some_and(OpenAiConfig::exposes_key),
             provider,
         }
     }
@@ -240,6 +248,7 @@ impl From<&file::PluginsTable> for PluginsConfig {
         let settings = plugins().filter(|(_, plugin)| !plugin.settings.is_empty());
         Self {
             dirs: table.dirs.clone(),
+            named: table.by_name.keys().cloned().collect(),
             disabled: disabled.map(|(name, _)| name.clone()).collect(),
             isolation: plugins()
                 .filter_map(|(name, plugin)| Some((name.clone(), plugin.isolation?)))
