@@ -49,10 +49,7 @@ pub(crate) struct Cache {
 impl HeldCopy {
     /// Holds a copy that another process of scv has made and checked.
     pub(crate) fn open(path: &Path) -> Result<Self, Refusal> {
-        let held = open(path).and_then(|copy| {
-            flock(&copy, FlockOperation::NonBlockingLockShared)?;
-            Ok(Self { path: path.to_owned(), _lock: copy })
-        });
+        let held = open(path).and_then(|copy| hold(path.to_owned(), copy));
         held.map_err(|error| refuse(path.parent().unwrap_or(path), &error))
     }
 }
@@ -95,20 +92,31 @@ impl Cache {
         Ok(Self { dir, _lock: lock.into() })
     }
 
-    /// Puts the bytes into `<sha256>.so` unless they are there already.
-    pub(crate) fn store(&self, contents: &Contents) -> Result<HeldCopy, Refusal> {
-        self.try_store(contents).map_err(|error| refuse(&self.dir, &error))
+    /// The copy of these bytes that an earlier load made, if it is still what its name says.
+    pub(crate) fn find(&self, sha256: &str) -> Result<Option<HeldCopy>, Refusal> {
+        let path = self.path(sha256);
+        let held = intact(&path, sha256).map(|copy| hold(path, copy)).transpose();
+        held.map_err(|error| refuse(&self.dir, &error))
     }
 
-    fn try_store(&self, contents: &Contents) -> io::Result<HeldCopy> {
-        let path = self.dir.join(format!("{}.so", contents.sha256));
-        let copy = match intact(&path, &contents.sha256) {
-            Some(copy) => copy,
-            None => write(&self.dir, &path, &contents.bytes)?,
-        };
-        flock(&copy, FlockOperation::NonBlockingLockShared)?;
-        Ok(HeldCopy { path, _lock: copy })
+    /// Puts the bytes into `<sha256>.so` unless they are there already.
+    pub(crate) fn store(&self, contents: &Contents) -> Result<HeldCopy, Refusal> {
+        if let Some(copy) = self.find(&contents.sha256)? {
+            return Ok(copy);
+        }
+        let path = self.path(&contents.sha256);
+        let written = write(&self.dir, &path, &contents.bytes).and_then(|copy| hold(path, copy));
+        written.map_err(|error| refuse(&self.dir, &error))
     }
+
+    fn path(&self, sha256: &str) -> PathBuf {
+        self.dir.join(format!("{sha256}.so"))
+    }
+}
+
+fn hold(path: PathBuf, copy: File) -> io::Result<HeldCopy> {
+    flock(&copy, FlockOperation::NonBlockingLockShared)?;
+    Ok(HeldCopy { path, _lock: copy })
 }
 
 fn refuse(dir: &Path, error: &io::Error) -> Refusal {

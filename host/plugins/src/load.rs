@@ -107,11 +107,15 @@ impl Job {
         encode(&config).map_err(|fault| create_refused(fault.message))
     }
 
-    /// Step 6. The file is read again: it must be what was looked at.
+    /// Step 6. Without a copy the file is read again: it must be what was looked at.
     pub(crate) async fn copy(&self) -> Result<HeldCopy, Refusal> {
         let cache = Cache::lock(&self.cache_dir).await?;
         let (file, sha256) = (self.file.clone(), self.sha256.clone());
-        let copied = spawn_blocking(move || cache.store(&read_again(&file, &sha256)?)).await;
+        let find_or_make = move || match cache.find(&sha256)? {
+            Some(copy) => Ok(copy),
+            None => cache.store(&read_again(&file, &sha256)?),
+        };
+        let copied = spawn_blocking(find_or_make).await;
         copied.map_err(|_| panicked(Step::Copy))?
     }
 

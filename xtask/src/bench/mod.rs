@@ -12,7 +12,7 @@ mod plugins;
 mod reply;
 mod start;
 
-use std::process::Command;
+use std::{collections::BTreeSet, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -23,10 +23,11 @@ use crate::{
 };
 
 /// What can be measured.
-const ROWS: [&str; 24] = [
+const ROWS: [&str; 25] = [
     "cold-start",
     "idle-daemon",
     "load",
+    "call",
     "plugins-memory",
     "message-to-reply",
     "message-4096",
@@ -62,14 +63,11 @@ pub fn run(workspace: &Workspace, rows: &[String]) -> Result<()> {
         return run_optimised(workspace, rows);
     }
     let wanted = |row: &&&str| rows.is_empty() || rows.iter().any(|name| name == *row);
-    // What is counted at the file system trait needs the faulty program.
-    let built = match ROWS.iter().filter(wanted).any(|row| needs_faulty(row)) {
-        true => Built::build_for_tests(workspace, &Profile::release())?,
-        false => Built::build(workspace, &Profile::release())?,
-    };
+    let packages: BTreeSet<&str> = ROWS.iter().filter(wanted).flat_map(|row| needs(row)).collect();
+    let built = Built::build_with(workspace, &Profile::release(), packages)?;
     tokio::runtime::Runtime::new()?.block_on(async {
         for row in ROWS.iter().filter(wanted) {
-            measure(&built, row).await.with_context(|| format!("row {row}"))?;
+            measure(workspace, &built, row).await.with_context(|| format!("row {row}"))?;
         }
         Ok(())
     })
@@ -90,12 +88,18 @@ fn run_optimised(workspace: &Workspace, rows: &[String]) -> Result<()> {
     }
 }
 
-/// What is counted or slowed down at the file system trait.
-fn needs_faulty(row: &str) -> bool {
-    row.contains("disk") || row == "feishu-acks"
+/// The packages whose programs and libraries a row needs beside `scv` and the plugins.
+fn needs(row: &str) -> Vec<&'static str> {
+    match row {
+        "load" => vec!["scv-plugin-host"],
+        "call" => vec!["scv-plugin-host", "scv-channel-fixture"],
+        // What is counted or slowed down at the file system trait.
+        row if row.contains("disk") || row == "feishu-acks" => vec!["scv-e2e"],
+        _ => Vec::new(),
+    }
 }
 
-async fn measure(built: &Built, row: &str) -> Result<()> {
+async fn measure(workspace: &Workspace, built: &Built, row: &str) -> Result<()> {
     match row {
         "cold-start" => start::cold(built).await,
         "idle-daemon" => start::idle(built).await,
@@ -106,7 +110,12 @@ async fn measure(built: &Built, row: &str) -> Result<()> {
         "restart" => channel::restart_to_polling(built).await,
         "idle-accounts" => channel::idle_switches(built).await,
         "load" => plugins::load(built).await,
-        "plugins-memory" => plugins::memory(built).await,
+        "call" => plugins::call(built).await,
+        "plugins-memory" => {
+            // What of a file is in memory depends on its size: these are as people get them.
+            let built = built.with_plugins(workspace, &Profile::dist())?;
+            plugins::memory(&built).await
+        }
         "disk" => disk::per_message(built, 0).await,
         "disk-4096" => disk::per_message(built, 4096).await,
         "deltas-small" => engine::deltas(built, 64, 10_000, 1).await,

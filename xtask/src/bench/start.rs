@@ -6,19 +6,21 @@ use anyhow::{Context, Result};
 use scv_protocol::{ClientInfo, ComponentState, client::Client};
 use scv_simulators::Ilink;
 
-use super::{baseline, median, row};
+use super::{baseline, median, plugins::Accounts, row};
 use crate::harness::{Built, Daemon, Home, Options, Scv};
 
-/// Cold starts that are measured.
-const RUNS: usize = 15;
+/// Cold starts of each kind that are measured.
+const RUNS: usize = 31;
 const SOON: Duration = Duration::from_secs(20);
 
 /// From starting the process on a new home to the answer `initialized`; plugins load after it.
+/// Then, on a home with an account at each plugin, until all of them are at work.
 pub(super) async fn cold(built: &Built) -> Result<()> {
+    let home = Home::installed(built)?;
     let (mut with, mut without) = (Vec::with_capacity(RUNS), Vec::with_capacity(RUNS));
     for _ in 0..RUNS {
-        with.push(one_start(built, &echo()).await?);
-        without.push(one_start(built, &without_plugins()).await?);
+        with.push(one_start(&home, &echo()).await?);
+        without.push(one_start(&home, &without_plugins()).await?);
     }
     let with = median(with).context("there were runs")?;
     let without = median(without).context("there were runs")?;
@@ -32,19 +34,38 @@ pub(super) async fn cold(built: &Built) -> Result<()> {
             with.as_secs_f64() / bare.as_secs_f64()
         ),
     );
-    Ok(())
+    accounts_starting(built).await
 }
 
-async fn one_start(built: &Built, options: &Options) -> Result<Duration> {
-    let home = Home::new(built)?;
+async fn one_start(home: &Home, options: &Options) -> Result<Duration> {
     let begin = Instant::now();
-    let mut daemon = Daemon::start(&home, options)?;
+    let mut daemon = Daemon::start(home, options)?;
     while Client::connect(&home.socket(), client()).await.is_err() {
         tokio::time::sleep(Duration::from_micros(200)).await;
     }
     let time = begin.elapsed();
     daemon.terminate().await?;
+    std::fs::remove_dir_all(home.scv_home())?;
     Ok(time)
+}
+
+async fn accounts_starting(built: &Built) -> Result<()> {
+    let accounts = Accounts::sign_in(built).await?;
+    let mut times = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let begin = Instant::now();
+        let mut daemon = Daemon::spawn(&accounts.home, &accounts.options()).await?;
+        accounts.all_starting(&daemon).await?;
+        times.push(begin.elapsed());
+        daemon.terminate().await?;
+    }
+    let time = median(times).context("there were runs")?;
+    row(
+        "start to all accounts starting",
+        &format!("{:.1} ms", time.as_secs_f64() * 1e3),
+        "one account at each plugin",
+    );
+    Ok(())
 }
 
 /// Memory of a daemon with one connected account, and what of it is its own.

@@ -26,6 +26,7 @@ const FOR_TESTS: [&str; 2] = ["scv-channel-fixture", "scv-e2e"];
 #[derive(Debug, Clone)]
 pub struct Built {
     folder: PathBuf,
+    plugins: PathBuf,
 }
 
 impl Built {
@@ -56,25 +57,52 @@ impl Built {
             .find(|artifact| artifact.kind == "bin" && artifact.name == "scv")
             .context("the package scv built no program of that name")?;
         plugins::build(workspace, profile)?;
-        Ok(Self { folder: program.file.parent().map(Path::to_owned).unwrap_or_default() })
+        Ok(Self::in_folder(program.file.parent().unwrap_or(Path::new(""))))
     }
 
-    /// The same, and what tests and measurements need beside them.
+    /// The same, and what tests need beside them.
     ///
     /// # Errors
     /// When something does not build.
     pub fn build_for_tests(workspace: &Workspace, profile: &Profile) -> Result<Self> {
+        Self::build_with(workspace, profile, FOR_TESTS)
+    }
+
+    /// The program, the plugins, and these packages, those of them that the workspace has.
+    ///
+    /// # Errors
+    /// When something does not build.
+    pub fn build_with<'a>(
+        workspace: &Workspace,
+        profile: &Profile,
+        packages: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self> {
         let built = Self::build(workspace, profile)?;
-        for package in FOR_TESTS.iter().filter(|name| workspace.has(name)) {
-            eprintln!("xtask: building {package} for the tests");
+        for package in packages.into_iter().filter(|name| workspace.has(name)) {
+            eprintln!("xtask: building {package}");
             cargo::build(&workspace.root, package, profile)?;
         }
         Ok(built)
     }
 
+    /// The same program with the plugins of another profile.
+    ///
+    /// # Errors
+    /// When one does not build.
+    pub fn with_plugins(&self, workspace: &Workspace, profile: &Profile) -> Result<Self> {
+        let placed = plugins::build(workspace, profile)?;
+        let folder = placed.first().and_then(|file| file.parent());
+        let plugins = folder.context("there are no plugins")?.to_owned();
+        Ok(Self { folder: self.folder.clone(), plugins })
+    }
+
+    fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), plugins: folder.join("plugins") }
+    }
+
     fn find_or_build() -> Result<Self> {
         if let Some(folder) = env::var_os(TEST_BIN_DIR) {
-            let built = Self { folder: folder.into() };
+            let built = Self::in_folder(Path::new(&folder));
             let program = built.scv();
             ensure!(
                 program.is_file(),
@@ -107,8 +135,8 @@ impl Built {
     }
 
     /// The folder of the real plugins.
-    pub fn plugins(&self) -> PathBuf {
-        self.folder.join("plugins")
+    pub fn plugins(&self) -> &Path {
+        &self.plugins
     }
 
     /// A shared library that is no plugin for people, such as the fixture of the loader's tests.

@@ -34,11 +34,24 @@ impl Home {
             private.create(folder)?;
         }
         let plugins = built.plugins();
-        let entries = fs::read_dir(&plugins)
+        let entries = fs::read_dir(plugins)
             .with_context(|| format!("no plugins in {}", plugins.display()))?;
         for entry in entries {
             home.add_plugin(&entry?.path())?;
         }
+        Ok(home)
+    }
+
+    /// The same with the program in a folder of its own, as after an installation: a daemon that
+    /// runs where it was built also finds the plugins that were built beside it.
+    ///
+    /// # Errors
+    /// As [`Home::new`].
+    pub fn installed(built: &Built) -> Result<Self> {
+        let mut home = Self::new(built)?;
+        let folder = home.root.path().join("bin");
+        place::folder(&folder)?;
+        home.scv = place::file(&built.scv(), &folder, 0o755)?;
         Ok(home)
     }
 
@@ -48,6 +61,17 @@ impl Home {
     /// When it cannot be copied.
     pub fn add_plugin(&self, library: &Path) -> Result<PathBuf> {
         place::file(library, &self.plugins(), 0o600)
+    }
+
+    /// A new private folder with a copy of this library in it, and nothing else.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn folder_with(&self, library: &Path) -> Result<PathBuf> {
+        let folder = self.root.path().join(library.file_stem().unwrap_or_default());
+        place::folder(&folder)?;
+        place::file(library, &folder, 0o600)?;
+        Ok(folder)
     }
 
     /// `SCV_HOME`. The daemon makes it.

@@ -1,6 +1,6 @@
 //! Single `scv` commands.
 
-use std::{ffi::OsStr, process::Stdio, time::Duration};
+use std::{ffi::OsStr, net::SocketAddr, process::Stdio, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use scv_simulators::{Feishu, Ilink};
@@ -121,6 +121,16 @@ impl<'a> Scv<'a> {
         let mut command = self.login("feishu", account);
         command.envs(feishu.environment());
         Self::finish(command, "").await?.success()
+    }
+
+    /// Signs an account in at the webhook channel: it will listen at this address.
+    ///
+    /// # Errors
+    /// When the sign-in fails; with all that it wrote.
+    pub async fn login_webhook(&self, listen: SocketAddr, account: &str) -> Result<Output> {
+        let mut command = self.login("webhook", account);
+        command.args(["--listen", &listen.to_string()]);
+        Self::finish(command, "a secret of this test\n").await?.success()
     }
 
     fn login(&self, channel: &str, account: &str) -> Command {

@@ -44,7 +44,8 @@ pub(super) fn forget_peak(pid: u32) -> Result<u64> {
     status_kib(pid, "VmRSS:")
 }
 
-fn status_kib(pid: u32, field: &str) -> Result<u64> {
+/// A field of `/proc/PID/status`, in KiB.
+pub(in crate::bench) fn status_kib(pid: u32, field: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     let number = line.and_then(|line| line.split_whitespace().next());
