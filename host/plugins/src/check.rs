@@ -44,30 +44,46 @@ pub struct CheckedStep {
     pub fix: Option<String>,
 }
 
-/// Takes the first plugin of this name through every step; the last line is the first that
-/// failed, unless a decision of a person is all that stands in the way.
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The steps; the last one is the first that failed, unless a decision of a person is all
+    /// that stands in the way.
+    pub steps: Vec<CheckedStep>,
+    /// Shared libraries that are loaded with it, but for those of the C library and the
+    /// compiler: nobody has checked them, and another system may not have them.
+    pub foreign_libraries: Vec<String>,
+}
+
+/// Takes the first plugin of this name through every step.
 ///
 /// # Errors
 /// When there is no file of this name.
-pub async fn check(options: &HostOptions, name: &str) -> Result<Vec<CheckedStep>, Refusal> {
+pub async fn check(options: &HostOptions, name: &str) -> Result<Checked, Refusal> {
     let mut found = candidates(&options.search, &options.policy).into_iter();
     let candidate = found.find(|candidate| candidate.report.name == name).ok_or_else(|| {
         let reason = "there is no plugin of this name";
         Refusal::new(Step::Find, reason, "`scv plugins list` shows those there are")
     })?;
+    let foreign_libraries = candidate.foreign_libraries.clone();
+    let steps = steps(options, candidate).await;
+    Ok(Checked { steps, foreign_libraries })
+}
+
+async fn steps(options: &HostOptions, candidate: Candidate) -> Vec<CheckedStep> {
     let mut lines = Lines { candidate, all: Vec::new() };
     if let Some(refusal) = lines.candidate.report.refusal.clone() {
         lines.fail(&refusal);
         let only_decided = [PluginState::Disabled, PluginState::Quarantined];
         if !only_decided.contains(&lines.candidate.report.state) {
-            return Ok(lines.all);
+            return lines.all;
         }
     }
     match try_in_child(options, &lines.candidate).await {
         Ok(()) => lines.pass_until(Step::Serve),
         Err(refusal) => lines.fail(&refusal),
     }
-    Ok(lines.all)
+    lines.all
 }
 
 /// Variables of this process's environment that put other code into it.

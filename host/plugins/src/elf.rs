@@ -6,7 +6,7 @@
 
 use object::{
     Endianness, Object, ObjectSegment, ObjectSymbol,
-    elf::{ET_DYN, FileHeader64, PT_LOAD},
+    elf::{DT_NEEDED, ET_DYN, FileHeader64, PT_LOAD},
     read::elf::{ElfFile64, FileHeader, ProgramHeader},
 };
 
@@ -85,6 +85,29 @@ fn header_error(bytes: &[u8]) -> BadLibrary {
             end: size_of::<FileHeader64<Endianness>>() as u64,
         },
     }
+}
+
+/// Parts of the C library and of the compiler's, which every system with this host has.
+const OF_THE_SYSTEM: [&str; 7] =
+    ["ld-linux", "libc", "libdl", "libgcc_s", "libm", "libpthread", "librt"];
+
+/// Libraries that are loaded with this one and that not every system has. [`check`] comes first.
+pub(crate) fn foreign_libraries(bytes: &[u8]) -> Vec<String> {
+    let table = ElfFile64::<Endianness>::parse(bytes).and_then(|file| file.elf_dynamic_table());
+    // The system's loader judges what cannot be read here.
+    let Ok(table) = table else {
+        return Vec::new();
+    };
+    let needed = table.iter().filter(|entry| entry.tag == DT_NEEDED);
+    let names = needed.filter_map(|entry| table.string(entry).ok());
+    let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+    names.filter(|name| !OF_THE_SYSTEM.contains(&stem(name))).collect()
+}
+
+/// `libm` of `libm.so.6`, `ld-linux` of `ld-linux-x86-64.so.2`.
+fn stem(library: &str) -> &str {
+    let stem = library.split(".so").next().unwrap_or(library);
+    if stem.starts_with("ld-linux-") { "ld-linux" } else { stem }
 }
 
 /// The bytes of an exported object, as they lie in the file. [`check`] comes first.

@@ -15,6 +15,8 @@ pub(crate) const ABI: &str = "1.0";
 pub(crate) struct Inspected {
     pub(crate) manifest: Manifest,
     pub(crate) text: String,
+    /// Libraries that it needs and that not every system has.
+    pub(crate) foreign_libraries: Vec<String>,
 }
 
 /// Checks that the file can be mapped, and reads its manifest.
@@ -33,7 +35,11 @@ pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspected, Refusal> {
             "tell the plugin's author, or use another version of it",
         )
     })?;
-    Ok(Inspected { text: String::from_utf8_lossy(text).into_owned(), manifest })
+    Ok(Inspected {
+        text: String::from_utf8_lossy(text).into_owned(),
+        manifest,
+        foreign_libraries: elf::foreign_libraries(bytes),
+    })
 }
 
 /// Whether the manifest belongs to this file name and to an ABI that this host serves, and the

@@ -35,7 +35,7 @@ mod search;
 mod sentinel;
 mod trust;
 
-pub use check::{CheckedStep, SearchedDir, check, intruders, searched_dirs};
+pub use check::{Checked, CheckedStep, SearchedDir, check, intruders, searched_dirs};
 pub use child::run_helper;
 pub use deadlines::Deadlines;
 pub use host::{Claim, HostOptions, LoadedChannel, PluginHost};

@@ -24,12 +24,12 @@ use crate::{
 };
 
 /// Whether what a person decided about plugins can be read. While it cannot, nothing that needs a
-/// pin is served, and a bundled plugin that was switched off is.
+/// pin is served, and no other plugin that the file may name.
 ///
 /// # Errors
 /// What is wrong with the file of pins.
 pub fn readable(home: &Path) -> Result<(), Refusal> {
-    Pins::read(home).map(drop)
+    Pins::read(home).map(drop).map_err(Refusal::from)
 }
 
 /// Puts a plugin file into the home's folder and pins exactly these bytes. They are loaded in a
@@ -40,7 +40,7 @@ pub fn readable(home: &Path) -> Result<(), Refusal> {
 pub async fn add(options: &HostOptions, path: &Path) -> Result<PluginReport, Refusal> {
     let home = home(options)?;
     let contents = contents(path)?;
-    let Inspected { manifest, text } = inspect(&contents.bytes)?;
+    let Inspected { manifest, text, .. } = inspect(&contents.bytes)?;
     fits(&contents.bytes, &manifest, &manifest.name)?;
     let copy = Cache::lock(&options.cache_dir).await?.store(&contents)?;
     let spec = Spec {

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     thread,
@@ -75,6 +75,28 @@ pub(crate) fn now_unix_seconds() -> u64 {
     now.map_or(0, |since| since.as_secs())
 }
 
+/// A file of pins that cannot be used.
+#[derive(Debug)]
+pub(crate) struct Damaged {
+    pub(crate) refusal: Refusal,
+    /// As much of it as there is; none when it could not be read at all.
+    text: Option<String>,
+}
+
+impl Damaged {
+    /// Whether it may say that this plugin must not run. One that serves without a pin is
+    /// named in the file only when somebody switched it off, or it crashed.
+    pub(crate) fn may_name(&self, plugin: &str) -> bool {
+        self.text.as_ref().is_none_or(|text| text.contains(&format!("\"{plugin}\"")))
+    }
+}
+
+impl From<Damaged> for Refusal {
+    fn from(damaged: Damaged) -> Self {
+        damaged.refusal
+    }
+}
+
 const fn yes() -> bool {
     true
 }
@@ -107,28 +129,26 @@ impl Pin {
 
 impl Pins {
     /// Reads the file of this home; without one nothing is pinned.
-    pub(crate) fn read(home: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn read(home: &Path) -> Result<Self, Damaged> {
         let path = home.join(FILE);
-        let file = match read::open(&path) {
-            Ok(file) => file,
+        let (text, is_private) = match contents(&path) {
+            Ok(contents) => contents,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(unreadable(&path, &error.to_string())),
+            Err(error) => {
+                let refusal = unreadable(&path, &error.to_string()).transient();
+                return Err(Damaged { refusal, text: None });
+            }
         };
-        let metadata = file.metadata().map_err(|error| unreadable(&path, &error.to_string()))?;
-        if metadata.uid() != geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
-            return Err(Refusal::new(
-                Step::Pin,
-                format!("others can change {}", path.display()),
-                format!("look into it, then run `chmod 600 {}`", path.display()),
-            ));
-        }
-        let text = io::read_to_string(io::Read::take(file, MAX_PINS_BYTES));
-        let text = text.map_err(|error| unreadable(&path, &error.to_string()))?;
+        let parsed = if is_private { Self::parse(&path, &text) } else { Err(shared(&path)) };
+        parsed.map_err(|refusal| Damaged { refusal, text: Some(text) })
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, Refusal> {
         let pins: Self =
-            serde_json::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| unreadable(path, &error.to_string()))?;
         if pins.version != VERSION {
             let reason = format!("it has version {}, this scv knows {VERSION}", pins.version);
-            return Err(unreadable(&path, &reason));
+            return Err(unreadable(path, &reason));
         }
         Ok(pins)
     }
@@ -189,6 +209,24 @@ fn lock(home: &Path) -> Result<File, Refusal> {
         thread::sleep(Duration::from_millis(CACHE_LOCK_POLL_MS));
     }
     Ok(file)
+}
+
+/// The file's text, and whether nobody else can change it.
+fn contents(path: &Path) -> io::Result<(String, bool)> {
+    let file = read::open(path)?;
+    let metadata = file.metadata()?;
+    let is_private = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
+    let mut bytes = Vec::new();
+    file.take(MAX_PINS_BYTES).read_to_end(&mut bytes)?;
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), is_private))
+}
+
+fn shared(path: &Path) -> Refusal {
+    Refusal::new(
+        Step::Pin,
+        format!("others can change {}", path.display()),
+        format!("look into it, then run `chmod 600 {}`", path.display()),
+    )
 }
 
 fn unreadable(path: &Path, reason: &str) -> Refusal {
@@ -268,7 +306,7 @@ mod tests {
         ] {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let refusal = Pins::read(home.path()).unwrap_err();
+            let refusal = Pins::read(home.path()).unwrap_err().refusal;
             assert_eq!(refusal.step, Step::Pin);
             assert!(refusal.to_string().contains(word), "{refusal}");
             assert!(Pins::edit(home.path(), |_| Ok(())).is_err());

@@ -89,3 +89,24 @@ fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     )
     .transient()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_between_the_looks_is_not_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plugin");
+        fs::write(&path, "code").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let looked_at = read(&path).unwrap().sha256;
+        assert_eq!(read_again(&path, &looked_at).unwrap().sha256, looked_at);
+        fs::write(&path, "cod3").unwrap();
+        let refusal = read_again(&path, &looked_at).err().expect("it is another file");
+        assert_eq!(refusal.step, Step::Read);
+        assert!(refusal.is_transient() && refusal.reason.contains("changed"), "{refusal}");
+    }
+}

@@ -8,7 +8,7 @@ use crate::{
     Isolation, PluginReport, PluginState, Refusal, SearchPath, Step,
     find::{Found, find},
     inspect::{Inspected, fits, inspect},
-    pins::{Pin, Pins},
+    pins::{Damaged, Pin, Pins},
     read::read,
 };
 
@@ -35,6 +35,8 @@ pub(crate) struct Candidate {
     pub(crate) report: PluginReport,
     /// The manifest as it stands in the file; empty while the report has none.
     pub(crate) manifest_text: String,
+    /// Libraries that it needs and that not every system has.
+    pub(crate) foreign_libraries: Vec<String>,
     /// Whether only a pinned file is loaded from its folder.
     pub(crate) needs_pin: bool,
 }
@@ -58,14 +60,14 @@ impl From<Refusal> for Stop {
 /// What all files are judged by.
 struct Rules<'a> {
     policy: &'a Policy,
-    pins: Result<Pins, Refusal>,
+    pins: Result<Pins, Damaged>,
 }
 
 /// Takes every file through the steps, in order: of two that claim a channel the first one wins.
 pub(crate) fn candidates(search: &SearchPath, policy: &Policy) -> Vec<Candidate> {
     let pins = search.home().map_or_else(|| Ok(Pins::default()), Pins::read);
-    if let Err(refusal) = &pins {
-        tracing::warn!(%refusal, "what was decided about plugins is not known");
+    if let Err(damaged) = &pins {
+        tracing::warn!(refusal = %damaged.refusal, "what was decided about plugins is not known");
     }
     let rules = Rules { policy, pins };
     let mut claimed = Claimed::default();
@@ -84,6 +86,7 @@ impl Candidate {
                 ..PluginReport::default()
             },
             manifest_text: String::new(),
+            foreign_libraries: Vec::new(),
             needs_pin: found.needs_pin,
         };
         let result = match found.refusal {
@@ -99,8 +102,9 @@ impl Candidate {
     fn steps(&mut self, rules: &Rules<'_>, claimed: &mut Claimed) -> Result<(), Stop> {
         let contents = read(&self.report.file)?;
         self.report.sha256 = contents.sha256;
-        let Inspected { manifest, text } = inspect(&contents.bytes)?;
+        let Inspected { manifest, text, foreign_libraries } = inspect(&contents.bytes)?;
         self.manifest_text = text;
+        self.foreign_libraries = foreign_libraries;
         self.describe(&manifest);
         self.report.manifest = Some(manifest.clone());
         fits(&contents.bytes, &manifest, &self.report.name)?;
@@ -136,8 +140,10 @@ impl Rules<'_> {
         }
         let pins = match &self.pins {
             Ok(pins) => pins,
-            Err(refusal) if candidate.needs_pin => return Err(refusal.clone().into()),
-            // Where it lies is trusted without.
+            Err(damaged) if candidate.needs_pin || damaged.may_name(name) => {
+                return Err(damaged.refusal.clone().into());
+            }
+            // Where it lies is trusted without, and nobody has decided against it.
             Err(_) => return Ok(()),
         };
         let none = Pin::default();

@@ -116,6 +116,11 @@ impl Room {
 
     /// A library that has a plugin's two symbols, made of this C besides; no plugin's code.
     pub(crate) fn put_c_plugin(&self, code: &str) {
+        self.put_linked_c_plugin(code, &[]);
+    }
+
+    /// The same, linked with these libraries, too.
+    pub(crate) fn put_linked_c_plugin(&self, code: &str, libraries: &[&Path]) {
         let manifest = scv_plugin_host::scan(&Self::with_fixture().search(), &Policy::default())
             .remove(0)
             .manifest
@@ -131,7 +136,7 @@ impl Room {
         fs::write(&source, text).unwrap();
         let library = self.dir().join(FILE);
         let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).args(libraries);
         assert!(cc.status().unwrap().success());
         fs::set_permissions(&library, fs::Permissions::from_mode(0o644)).unwrap();
     }

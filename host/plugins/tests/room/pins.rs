@@ -72,8 +72,30 @@ fn another_folder_needs_no_pin_but_obeys_one() {
     assert_eq!((report.state, report.isolation), (PluginState::Ready, Isolation::InProcess));
     write_pins(&room, &json!({"enabled": false}));
     assert_eq!(only(&room.search()).state, PluginState::Disabled);
-    fs::write(room.home().join("plugins.lock.json"), "{").unwrap();
-    assert_eq!(only(&room.search()).state, PluginState::Ready, "it is trusted by where it lies");
+}
+
+/// Damage to what was decided about one plugin must neither stop another one nor let the one run.
+#[test]
+fn in_another_folder_only_what_a_damaged_file_names_is_stopped() {
+    let room = Room::with_fixture();
+    let pins = room.home().join("plugins.lock.json");
+    write_pins(&room, &json!({"enabled": false}));
+    let text = fs::read_to_string(&pins).unwrap();
+    for damaged in [&text[..text.len() - 1], &text.replace("enabled\":", "enabled\"")] {
+        fs::write(&pins, damaged).unwrap();
+        assert_stopped(&room.search(), PluginState::Refused, "cannot be read");
+    }
+    let mut bytes = text.replace("fixture", "another").into_bytes();
+    bytes[3] = 0xff;
+    fs::write(&pins, bytes).unwrap();
+    assert_eq!(only(&room.search()).state, PluginState::Ready, "the file does not name it");
+
+    fs::write(&pins, &text).unwrap();
+    fs::set_permissions(&pins, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_stopped(&room.search(), PluginState::Refused, "others can change");
+    fs::remove_file(&pins).unwrap();
+    fs::create_dir(&pins).unwrap();
+    assert_stopped(&room.search(), PluginState::Refused, "cannot be read");
 }
 
 /// Whatever way leads to the folder: its files need pins.

@@ -1,10 +1,11 @@
 //! What a process leaves behind that dies while it loads a plugin, and what the next one does.
 
-use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
+use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf, process::Command};
 
 use crate::common::*;
 use scv_plugin_host::{
-    Deadlines, HostOptions, Isolation, PluginHost, PluginReport, PluginState, Policy, Step, scan,
+    Deadlines, HostOptions, Isolation, PluginHost, PluginReport, PluginState, Policy, Step, check,
+    scan,
 };
 
 fn sha256(room: &Room) -> String {
@@ -151,6 +152,38 @@ async fn a_symbol_that_is_nowhere() {
     let refusal = report_after(room.options()).await.refusal.unwrap();
     assert_eq!(refusal.step, Step::Load, "{refusal}");
     assert!(refusal.reason.contains("undefined symbol: nowhere"), "{refusal}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_library_of_its_own_that_is_not_there() {
+    let room = Room::empty();
+    let (source, library) = (room.home().join("dep.c"), room.home().join("libdep-of-mine.so"));
+    fs::write(&source, "int dep(void) { return 1; }\n").unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-Wl,-soname,libdep-of-mine.so", "-o"]).args([&library, &source]);
+    assert!(cc.status().unwrap().success());
+    room.put_linked_c_plugin("int dep(void); int uses(void) { return dep(); }", &[&library]);
+    fs::remove_file(&library).unwrap();
+
+    let checked = check(&room.options(), "fixture").await.unwrap();
+    assert_eq!(checked.foreign_libraries, ["libdep-of-mine.so"]);
+    let refusal = report_after(room.options()).await.refusal.unwrap();
+    assert_eq!(refusal.step, Step::Load, "{refusal}");
+    assert!(refusal.reason.contains("libdep-of-mine.so: cannot open"), "{refusal}");
+}
+
+/// The oldest version of glibc for this CPU, which every library needs, by the name of one to come.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_library_for_a_newer_glibc() {
+    let (oldest, newer) = match cfg!(target_arch = "x86_64") {
+        true => ("GLIBC_2.2.5\0", "GLIBC_9.9.9\0"),
+        false => ("GLIBC_2.17\0", "GLIBC_9.99\0"),
+    };
+    let room = Room::empty();
+    room.put(FILE, &patched(&[(oldest, newer)]));
+    let refusal = report_after(room.options()).await.refusal.unwrap();
+    assert_eq!(refusal.step, Step::Load, "{refusal}");
+    assert!(refusal.reason.contains(newer.trim_end_matches('\0')), "{refusal}");
 }
 
 /// What was loaded well once by this program is not tried in a child again.
