@@ -1,9 +1,9 @@
 //! `scv logs`: what the running daemon has written.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use anyhow::{Context as _, bail};
-use scv_protocol::{ControlCommand, LogLine, LogPage};
+use scv_protocol::{ControlCommand, DaemonStatus, LogLine, LogPage, client::ClientError};
 use tokio::time::sleep;
 
 use crate::{
@@ -12,11 +12,18 @@ use crate::{
 };
 
 pub(crate) async fn run(context: &Context, args: LogsArgs) -> anyhow::Result<Exit> {
-    let mut after = show_all(context, &args, 0).await?;
+    if let Some(plugin) = &args.plugin {
+        must_be_known(context, plugin).await?;
+    }
+    let mut place = Place::default();
+    if !show_new(context, &args, &mut place).await? {
+        bail!("no daemon is running; start it with `scv run`");
+    }
     if !args.follow {
         return Ok(Exit::Done);
     }
     let mut signals = Signals::catch()?;
+    let mut daemon_runs = true;
     loop {
         tokio::select! {
             () = signals.end() => return Ok(Exit::Done),
@@ -26,24 +33,55 @@ pub(crate) async fn run(context: &Context, args: LogsArgs) -> anyhow::Result<Exi
         if stdout::check().is_err() {
             return Ok(Exit::Done);
         }
-        after = show_all(context, &args, after).await?;
+        let ran = daemon_runs;
+        daemon_runs = show_new(context, &args, &mut place).await?;
+        if ran && !daemon_runs {
+            crate::complain("the daemon has ended; waiting for the next one, until Ctrl+C");
+        }
     }
 }
 
-/// Prints every line after this one, and gives the number of the last.
-async fn show_all(context: &Context, args: &LogsArgs, mut after: u64) -> anyhow::Result<u64> {
+/// A name that no plugin has is a slip, unless the log still holds lines of one that is gone.
+async fn must_be_known(context: &Context, plugin: &str) -> anyhow::Result<()> {
+    let plugins = context.demand(ControlCommand::Plugins).await?.plugins.unwrap_or_default();
+    let mut names: Vec<_> = plugins.into_iter().map(|found| found.name).collect();
+    if names.iter().any(|name| name == plugin) {
+        return Ok(());
+    }
+    let command = ControlCommand::Logs { after: 0, limit: Some(1), plugin: Some(plugin.into()) };
+    let logs = context.demand(command).await?.logs;
+    if logs.is_some_and(|page| !page.lines.is_empty()) {
+        return Ok(());
+    }
+    names.sort();
+    names.dedup();
+    bail!("there is no plugin '{plugin}'; those that there are: {}", names.join(", "))
+}
+
+/// How far the log of which daemon was shown.
+#[derive(Default)]
+struct Place {
+    pid: u32,
+    after: u64,
+}
+
+/// Prints every line that was not shown yet; false when no daemon answers.
+async fn show_new(context: &Context, args: &LogsArgs, place: &mut Place) -> anyhow::Result<bool> {
     loop {
-        let plugin = args.plugin.clone();
-        let asked = ControlCommand::Logs { after, limit: None, plugin };
-        let status = context.demand(asked).await?;
-        let Some(page) = status.logs else {
+        let after = place.after;
+        let command = ControlCommand::Logs { after, limit: None, plugin: args.plugin.clone() };
+        let Some(status) = ask(context, command).await? else {
+            return Ok(false);
+        };
+        let Some(LogPage { lines, next, missed }) = status.logs else {
             bail!("the daemon keeps no log for this command; update it, then restart it");
         };
-        let LogPage { lines, next, missed } = page;
-        if next < after {
-            // It was restarted meanwhile, and counts from the beginning again.
-            after = 0;
-            continue;
+        if status.pid != place.pid {
+            // Another daemon counts from the beginning.
+            *place = Place { pid: status.pid, after: 0 };
+            if after > 0 {
+                continue;
+            }
         }
         if missed > 0 {
             crate::complain(&format!(
@@ -53,12 +91,28 @@ async fn show_all(context: &Context, args: &LogsArgs, mut after: u64) -> anyhow:
         for line in &lines {
             say(&shown(line, args.json.json)?);
         }
+        place.after = next;
         if lines.is_empty() {
-            return Ok(next);
+            return Ok(true);
         }
-        after = next;
     }
 }
+
+/// As [`Context::ask`]; a daemon that ends while it is asked counts as none.
+async fn ask(context: &Context, command: ControlCommand) -> anyhow::Result<Option<DaemonStatus>> {
+    match context.ask(command).await {
+        Err(error) => match error.downcast_ref() {
+            Some(ClientError::Closed) => Ok(None),
+            Some(ClientError::Io(broken)) if BROKEN.contains(&broken.kind()) => Ok(None),
+            _ => Err(error),
+        },
+        answered => answered,
+    }
+}
+
+/// What becomes of a connection whose other end is gone.
+const BROKEN: [ErrorKind; 3] =
+    [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset, ErrorKind::UnexpectedEof];
 
 fn shown(line: &LogLine, as_json: bool) -> anyhow::Result<String> {
     if as_json {
