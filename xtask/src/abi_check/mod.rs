@@ -47,6 +47,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         meeting::daemon_and(&built, plugin, "frozen", "{}")?;
     }
 
+    aborting_does_not_compile(workspace)?;
+
     let later = later::Later::build(workspace)?;
     say("a later host", &frozen.debug);
     later.host(&frozen.debug)?;
@@ -69,6 +71,18 @@ fn conformance(workspace: &Workspace, plugin: &Path) -> Result<()> {
     command.args(["test", "--quiet", "--package", &format!("scv-channel-{name}")]);
     command.args(["--test", "room", "conformance"]).env("SCV_TEST_PLUGIN", plugin);
     passes(&mut command, "the conformance kit")
+}
+
+/// A plugin whose panics end its process would end the daemon.
+fn aborting_does_not_compile(workspace: &Workspace) -> Result<()> {
+    println!("abi-check: a plugin that aborts on panics");
+    let mut command = cargo(&workspace.root);
+    command.args(["rustc", "--quiet", "--package", "scv-channel-fixture", "--lib"]);
+    let output = command.args(["--", "-C", "panic=abort"]).output()?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success(), "it compiles");
+    ensure!(words.contains("a plugin is built with panic = \"unwind\""), "{words}");
+    Ok(())
 }
 
 fn say(who: &str, plugin: &Path) {
