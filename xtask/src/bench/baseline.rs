@@ -1,6 +1,7 @@
 //! What the machine costs without scv.
 
 use std::{
+    fs::File,
     io::Write,
     path::Path,
     process::{Command, Stdio},
@@ -9,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{engine::process::thread_cpu, median};
+use super::median;
 
 /// Runs of a baseline.
 const RUNS: usize = 51;
@@ -18,22 +19,20 @@ const RECORD: [u8; 400] = [b'x'; 400];
 
 /// One append and fdatasync to a file in `folder`.
 pub(super) fn append_and_sync(folder: &Path) -> Result<Duration> {
-    let mut file = std::fs::File::create(folder.join("baseline"))?;
+    let file = File::create(folder.join("baseline"))?;
     let mut times = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         let begin = Instant::now();
-        file.write_all(&RECORD)?;
-        file.sync_data()?;
+        commit(&file)?;
         times.push(begin.elapsed());
     }
     median(times).context("there were runs")
 }
 
-/// The CPU of one append and fdatasync to a file in `folder`.
-pub(super) fn cpu_of_append_and_sync(folder: &Path) -> Result<Duration> {
-    let before = thread_cpu()?;
-    append_and_sync(folder)?;
-    Ok(thread_cpu()?.saturating_sub(before) / u32::try_from(RUNS)?)
+/// One commit at its barest.
+pub(super) fn commit(mut file: &File) -> Result<()> {
+    file.write_all(&RECORD)?;
+    Ok(file.sync_data()?)
 }
 
 /// Starting a program and waiting for its end.
