@@ -66,7 +66,7 @@ fn a_command_that_ends_leaves_nobody_and_its_status() {
     let sleepers = Sleepers::new("ended");
     let wait = "until [ $(wc -l < up) = 3 ]; do sleep 0.05; done; echo all are up; exit 7";
     let done = home.scv(&["exec", "--yes", &sleepers.prompt(wait)]).with(0);
-    assert_eq!(sleepers.count(), 0);
+    sleepers.until(0);
     assert!(done.out.contains("all are up\n[exit status: 7]"), "{done:?}");
     let killed = home.scv(&["exec", "--yes", "call bash {\"command\":\"kill -9 $$\"}"]).with(0);
     assert!(killed.out.contains("[exit status: 137]"), "{killed:?}");
@@ -81,5 +81,5 @@ fn a_turn_that_is_cancelled_leaves_nobody() {
     sleepers.until(3);
     signal(&client, Signal::INT);
     assert_eq!(client.wait().unwrap().code(), Some(130));
-    assert_eq!(sleepers.count(), 0);
+    sleepers.until(0);
 }
