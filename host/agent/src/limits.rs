@@ -57,6 +57,8 @@ pub const MAX_HELD_EVENTS_COUNT: usize = 16;
 
 /// A batch of waiting frames that has reached this size takes no more of them.
 pub const OUTBOX_BATCH_BYTES: usize = 32 * 1024;
+/// Room behind each text for the rest of a usual frame.
+pub const OUTBOX_SLACK_BYTES: usize = 512;
 /// Buffers up to this size are kept for the next frames.
 pub const OUTBOX_SPARE_BYTES: usize = 64 * 1024;
 

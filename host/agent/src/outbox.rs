@@ -4,11 +4,11 @@
 //! ready together leave in one write, and none is copied or allocated by itself. A full batch never
 //! grows again: what waits for a client that does not read takes little more than its size.
 
+mod batches;
+
 use std::{
-    collections::VecDeque,
     convert::Infallible,
     future::pending,
-    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -16,7 +16,7 @@ use std::{
 use scv_protocol::{ServerEvent, limits};
 use tokio::sync::Notify;
 
-use crate::limits::{OUTBOX_BATCH_BYTES, OUTBOX_SPARE_BYTES};
+use batches::{Batch, State};
 
 /// How much may wait for a client that does not read.
 #[derive(Debug, Clone, Copy)]
@@ -88,26 +88,6 @@ struct Shared {
     state: Mutex<State>,
     space: Notify,
     ready: Notify,
-}
-
-/// Lines with their newlines.
-#[derive(Debug, Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    count: usize,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// What waits; only the last one grows, and none is empty.
-    waiting: VecDeque<Batch>,
-    waiting_bytes: usize,
-    waiting_frames: usize,
-    /// An empty buffer for the next batch.
-    spare: Vec<u8>,
-    writing_bytes: usize,
-    writing_frames: usize,
-    closed: bool,
 }
 
 impl Outbox {
@@ -231,9 +211,8 @@ impl Shared {
 
     /// Whether a frame of any allowed size may be added.
     fn has_room(&self, state: &State) -> bool {
-        let frames = state.waiting_frames + state.writing_frames;
-        let bytes = state.waiting_bytes + state.writing_bytes;
-        frames < self.limits.frames && bytes + self.limits.max_frame_bytes < self.limits.bytes
+        state.frames() < self.limits.frames
+            && state.bytes() + self.limits.max_frame_bytes < self.limits.bytes
     }
 
     fn close(&self) {
@@ -259,82 +238,6 @@ impl Drop for Frames {
     fn drop(&mut self) {
         self.shared.lock().end_writing(std::mem::take(&mut self.batch));
         self.shared.space.notify_waiters();
-    }
-}
-
-impl State {
-    /// Adds the event and a newline to the last batch or to a new one, or adds nothing.
-    fn append(&mut self, event: &ServerEvent, limit: usize) -> Result<(), OutboxError> {
-        let last = self.waiting.back();
-        let mut batch = match last.is_some_and(|last| last.bytes.len() < OUTBOX_BATCH_BYTES) {
-            true => self.waiting.pop_back().unwrap_or_default(),
-            false => Batch { bytes: std::mem::take(&mut self.spare), count: 0 },
-        };
-        let before = batch.bytes.len();
-        let result = append_line(&mut batch.bytes, event, limit);
-        let added = usize::from(result.is_ok());
-        batch.count += added;
-        self.waiting_frames += added;
-        self.waiting_bytes += batch.bytes.len() - before;
-        if batch.count > 0 {
-            self.waiting.push_back(batch);
-        }
-        result
-    }
-
-    fn begin_writing(&mut self) -> Option<Batch> {
-        let batch = self.waiting.pop_front()?;
-        self.waiting_bytes -= batch.bytes.len();
-        self.waiting_frames -= batch.count;
-        self.writing_bytes += batch.bytes.len();
-        self.writing_frames += batch.count;
-        Some(batch)
-    }
-
-    fn end_writing(&mut self, batch: Batch) {
-        self.writing_bytes -= batch.bytes.len();
-        self.writing_frames -= batch.count;
-        if batch.bytes.capacity() <= OUTBOX_SPARE_BYTES && self.spare.capacity() == 0 {
-            self.spare = batch.bytes;
-            self.spare.clear();
-        }
-    }
-}
-
-/// Adds the event and a newline, or nothing.
-fn append_line(buffer: &mut Vec<u8>, event: &ServerEvent, limit: usize) -> Result<(), OutboxError> {
-    let start = buffer.len();
-    let writer = Bounded { buffer: &mut *buffer, end: start + limit };
-    if serde_json::to_writer(writer, event).is_err() {
-        buffer.truncate(start);
-        return Err(OutboxError::TooLarge { limit });
-    }
-    buffer.push(b'\n');
-    Ok(())
-}
-
-struct Bounded<'a> {
-    buffer: &'a mut Vec<u8>,
-    end: usize,
-}
-
-impl io::Write for Bounded<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes)?;
-        Ok(bytes.len())
-    }
-
-    /// JSON comes in many small pieces: each is copied at once or not at all.
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.buffer.len() + bytes.len() > self.end {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use scv_protocol::ErrorCode;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::*;
+use crate::limits::OUTBOX_BATCH_BYTES;
 
 fn event(text: &str) -> ServerEvent {
     ServerEvent::error(None, ErrorCode::InternalError, text)
