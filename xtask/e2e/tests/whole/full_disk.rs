@@ -24,7 +24,8 @@ exec unshare --user --map-root-user --mount sh -c '
     cp -a "$SCV_HOME/seed/." "$SCV_HOME/channels/" && exec "$0" "$@"' "$SCV" "$@"
 "#;
 
-fn may_mount() -> bool {
+/// Whether this machine gives tests a file system of their own.
+pub(crate) fn may_mount() -> bool {
     let mount = "mount -t tmpfs tmpfs /tmp";
     let tried = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", mount])

@@ -139,6 +139,55 @@ async fn a_new_file_takes_over_while_messages_flow_and_loses_none() -> Result<()
     Ok(())
 }
 
+/// A process, and when it began: the number alone may be another one's later.
+struct Running {
+    id: String,
+    began: String,
+}
+
+/// The processes that this one started and that have not ended.
+fn children_of(parent: &str) -> Result<Vec<Running>> {
+    let mut children = Vec::new();
+    for entry in fs::read_dir("/proc")?.filter_map(Result::ok) {
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // Behind the name in brackets: state, parent, …, and the start as the 20th.
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        if let [state, of, ..] = fields[..]
+            && of == parent
+            && state != "Z"
+        {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            let began = fields.get(19).copied().unwrap_or_default().to_owned();
+            children.push(Running { id, began });
+        }
+    }
+    Ok(children)
+}
+
+impl Running {
+    fn has_ended(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        fields.first() == Some(&"Z") || fields.get(19).copied() != Some(self.began.as_str())
+    }
+}
+
+/// The system ends a plugin's process when the daemon could not.
+#[tokio::test]
+async fn a_daemon_that_is_killed_leaves_no_process_of_a_plugin() -> Result<()> {
+    let scene = with_fixture(None, &credentials(""))?;
+    configure(&scene, "[plugins.fixture]\nisolation = \"process\"\n")?;
+    let mut daemon = scene.daemon().await?;
+    daemon.component(FIXTURE, SOON, |c| c.state == ComponentState::Connected).await?;
+    let children = children_of(&daemon.pid().as_raw_nonzero().to_string())?;
+    ensure!(!children.is_empty(), "the plugin has a process");
+    daemon.kill().await?;
+    until("all of them have ended", SOON, async || {
+        Ok(children.iter().all(Running::has_ended).then_some(()))
+    })
+    .await
+}
+
 fn json_of(output: &str) -> Result<Value> {
     serde_json::from_str(output).with_context(|| output.to_owned())
 }
@@ -180,6 +229,10 @@ async fn a_plugin_is_added_serves_from_its_own_process_and_goes() -> Result<()> 
     let all =
         ["find", "trust", "read", "inspect", "pin", "conflict", "copy", "probe", "load", "create"];
     assert_eq!(names, all);
+    let mut checked = Scv::on(&scene.home).command(["plugins", "check", "fixture"]);
+    checked.env("LD_LIBRARY_PATH", "/nowhere");
+    let warned = Scv::finish(checked, "").await?.success()?.stdout;
+    assert!(warned.contains("warn  LD_LIBRARY_PATH is set"), "{warned}");
 
     let off = scv(&["plugins", "disable", "fixture"]).await?.success()?;
     assert!(off.stdout.contains("switched off: disabled"), "{}", off.stdout);
