@@ -16,7 +16,8 @@ pub(crate) async fn run(context: &Context, args: LogsArgs) -> anyhow::Result<Exi
         must_be_known(context, plugin).await?;
     }
     let mut place = Place::default();
-    if !show_new(context, &args, &mut place).await? {
+    // One that ends while its log is shown was there.
+    if !show_new(context, &args, &mut place).await? && place.pid == 0 {
         bail!("no daemon is running; start it with `scv run`");
     }
     if !args.follow {
