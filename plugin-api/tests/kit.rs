@@ -33,11 +33,12 @@ fn platform<T>(look: impl FnOnce(&mut Platform) -> T) -> T {
     look(&mut PLATFORM.lock().unwrap())
 }
 
-/// Wrong in five ways, each marked below.
+/// Wrong in six ways, each marked below.
 struct Wrong;
 struct WrongSession {
     stop: Stop,
     batches: Mutex<u32>,
+    kept: Mutex<Vec<Vec<u8>>>,
 }
 
 export_channel!(
@@ -78,7 +79,7 @@ impl Channel for Wrong {
         }
         // 2: a secret in the log.
         tracing::info!("connected with {}", credentials["token"]);
-        Ok(WrongSession { stop, batches: Mutex::new(0) })
+        Ok(WrongSession { stop, batches: Mutex::default(), kept: Mutex::default() })
     }
 }
 
@@ -99,6 +100,8 @@ impl Session for WrongSession {
         };
         let mut batches = self.batches.lock().unwrap();
         *batches += 1;
+        // 6: 128 KiB for each message, for ever.
+        self.kept.lock().unwrap().extend(message.as_ref().map(|_| vec![1; 128 * 1024]));
         let inbound = |(id, text)| Inbound {
             id,
             kind: InboundKind::Text,
@@ -165,7 +168,8 @@ fn each_fault_fails_its_cases_and_no_other() -> std::result::Result<(), String> 
     let is_failed = |verdict: &Verdict| matches!(verdict, Verdict::Failed(_));
     let failed = report.cases.iter().filter(|case| is_failed(&case.verdict));
     let failed: BTreeSet<&str> = failed.map(|case| case.name.as_str()).collect();
-    let expected = ["inspect", "manifest", "order", "secrets", "send", "send-largest"];
+    let expected =
+        ["inspect", "manifest", "memory", "order", "panics", "secrets", "send", "send-largest"];
     if failed != BTreeSet::from(expected) {
         return Err(format!("{report:?}"));
     }

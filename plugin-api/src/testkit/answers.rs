@@ -50,7 +50,7 @@ pub(super) fn fault(op: &'static str, watch: &Watch, document: &[u8]) -> Trouble
     };
     watch.heard(fault.message.clone());
     if fault.kind == FaultKind::Panicked {
-        return Trouble::Broken { op, what: "it panicked; the plugin's log says where".into() };
+        return Trouble::Panicked { op };
     }
     Trouble::Fault { op, fault }
 }

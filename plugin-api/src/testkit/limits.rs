@@ -12,6 +12,15 @@ pub(super) const DROP_AFTER_MS: u64 = 20;
 pub(super) const DROPPED_READERS_COUNT: usize = 20;
 /// Messages of the case that floods.
 pub(super) const FLOOD_COUNT: usize = 1_000;
+/// The size of each message of the case that watches the memory.
+pub(super) const LARGE_TEXT_BYTES: usize = 4 * 1024;
+/// Of those messages, how many the person writes at a time: a platform may bound a request.
+pub(super) const LARGE_TEXTS_COUNT: usize = 50;
+/// What the process may need meanwhile, the fake platform included. The texts are 4 MiB, and a
+/// plugin holds at most as much of what the host did not take.
+pub(super) const FLOOD_MEMORY_BYTES: u64 = 64 * 1024 * 1024;
+/// A jump of the platform's clock: a day.
+pub(super) const CLOCK_JUMP_MS: i64 = 24 * 60 * 60 * 1000;
 /// Lives of a plugin that must leave nothing behind.
 pub(super) const LIVES_COUNT: usize = 3;
 /// Between two looks at something that ends soon.

@@ -17,6 +17,8 @@ mod answers;
 mod cases;
 mod file;
 mod limits;
+mod memory;
+mod panicking;
 mod plugin;
 mod report;
 mod scene;

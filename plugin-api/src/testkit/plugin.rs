@@ -23,6 +23,8 @@ use crate::wire::{
 pub(super) enum Trouble {
     /// The plugin said so.
     Fault { op: &'static str, fault: Fault },
+    /// The author's code panicked.
+    Panicked { op: &'static str },
     /// The plugin broke a rule of the boundary.
     Broken { op: &'static str, what: String },
 }
@@ -31,6 +33,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fault { op, fault } => write!(f, "{op}: {:?}: {fault}", fault.kind),
+            Self::Panicked { op } => write!(f, "{op}: it panicked; the plugin's log says where"),
             Self::Broken { op, what } => write!(f, "{op}: {what}"),
         }
     }

@@ -22,6 +22,7 @@ use crate::wire::{
 
 /// One platform and one plugin.
 pub(super) struct Scene<S> {
+    pub(super) subject: Subject,
     pub(super) script: Arc<S>,
     pub(super) plugin: Plugin,
     /// The first channel of the manifest, which is the one that is tested.
@@ -36,7 +37,7 @@ impl<S: PlatformScript> Scene<S> {
         let plugin = Plugin::create(subject, script.config()).await?;
         // A manifest that was read has a channel.
         let channel = manifest.channels[0].clone();
-        Ok(Self { script, plugin, channel, ids: AtomicU32::new(0) })
+        Ok(Self { subject: subject.clone(), script, plugin, channel, ids: AtomicU32::new(0) })
     }
 
     /// Ends the plugin, which must leave nothing behind.
@@ -76,10 +77,10 @@ impl<S: PlatformScript> Scene<S> {
         }
     }
 
-    /// Puts the script's own person before the sign-ins.
-    pub(super) fn seat_the_person(&self) {
+    /// Puts the script's own person before the sign-ins of a plugin.
+    pub(super) fn seat_the_person(&self, plugin: &Plugin) {
         let script = self.script.clone();
-        self.plugin.watch.seat(Box::new(move |event| Some(script.person(event))));
+        plugin.watch.seat(Box::new(move |event| Some(script.person(event))));
     }
 
     /// One message comes and is read.

@@ -61,6 +61,13 @@ pub trait PlatformScript: Send + Sync + Sized + 'static {
         false
     }
 
+    /// The clock by which the platform dates messages jumps, back when this is negative: for the
+    /// plugin the same as if the clock of its own machine had jumped the other way.
+    fn jump_clock(&self, by_ms: i64) -> bool {
+        let _ = by_ms;
+        false
+    }
+
     /// Options for a sign-in that leads here.
     fn login_options(&self) -> BTreeMap<String, String> {
         BTreeMap::new()

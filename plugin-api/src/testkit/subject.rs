@@ -6,19 +6,25 @@ use abi_stable::library::AbiHeaderRef;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use scv_plugin_abi::PluginModule_Ref;
 
+use super::panicking::Panicking;
 use crate::{
     plugin::{Exported, module},
     wire::{Fault, Manifest},
 };
 
 /// A plugin before `create`, through the objects that cross the boundary in both cases.
-pub struct Subject(PluginModule_Ref);
+#[derive(Clone)]
+pub struct Subject {
+    module: PluginModule_Ref,
+    /// The same code with panics in it; a built library is not made to panic.
+    panicking: Option<PluginModule_Ref>,
+}
 
 impl Subject {
     /// The code that is linked into this program.
     #[must_use]
     pub fn of<C: Exported>() -> Self {
-        Self(module::<C>())
+        Self { module: module::<C>(), panicking: Some(module::<Panicking<C>>()) }
     }
 
     /// A built library. It stays loaded for the life of the process, and its code runs here:
@@ -43,12 +49,17 @@ impl Subject {
         header
             .upgrade()
             .and_then(|header| header.init_root_module::<PluginModule_Ref>())
-            .map(Self)
+            .map(|module| Self { module, panicking: None })
             .map_err(|_| "the layout of its plugin ABI is another one".to_owned())
     }
 
     pub(super) const fn module(&self) -> PluginModule_Ref {
-        self.0
+        self.module
+    }
+
+    /// The plugin whose callbacks panic on request, as the linked code has it.
+    pub(super) fn panicking(&self) -> Option<Self> {
+        self.panicking.map(|module| Self { module, panicking: None })
     }
 
     /// Reads and checks the manifest.
@@ -56,7 +67,7 @@ impl Subject {
     /// # Errors
     /// What is wrong with it.
     pub fn manifest(&self) -> Result<Manifest, Fault> {
-        Manifest::read(self.0.manifest()().as_str().as_bytes())
+        Manifest::read(self.module.manifest()().as_str().as_bytes())
     }
 }
 

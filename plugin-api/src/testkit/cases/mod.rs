@@ -2,6 +2,7 @@
 
 mod closing;
 mod documents;
+mod panics;
 mod reading;
 mod sending;
 mod signing_in;
@@ -42,7 +43,9 @@ fn all<S: PlatformScript>() -> Vec<(&'static str, Play<S>)> {
         ("wrong-ack", |scene| Box::pin(reading::wrong_ack(scene))),
         ("cancel-next-batch", |scene| Box::pin(reading::cancel(scene))),
         ("cut", |scene| Box::pin(reading::cut(scene))),
+        ("clock-jump", |scene| Box::pin(reading::clock_jump(scene))),
         ("flood", |scene| Box::pin(reading::flood(scene))),
+        ("memory", |scene| Box::pin(reading::memory(scene))),
         ("send", |scene| Box::pin(sending::send(scene))),
         ("send-while-reading", |scene| Box::pin(sending::while_reading(scene))),
         ("send-largest", |scene| Box::pin(sending::largest(scene))),
@@ -52,6 +55,7 @@ fn all<S: PlatformScript>() -> Vec<(&'static str, Play<S>)> {
         ("close", |scene| Box::pin(closing::close(scene))),
         ("two-accounts", |scene| Box::pin(closing::two_accounts(scene))),
         ("dropped-session", |scene| Box::pin(closing::dropped(scene))),
+        ("panics", |scene| Box::pin(panics::every_callback(scene))),
     ]
 }
 

@@ -9,7 +9,11 @@ use crate::{
     limits::NEXT_BATCH_MARGIN_MS,
     testkit::{
         PlatformScript,
-        limits::{DROP_AFTER_MS, DROPPED_READERS_COUNT, FLOOD_COUNT},
+        limits::{
+            CLOCK_JUMP_MS, DROP_AFTER_MS, DROPPED_READERS_COUNT, FLOOD_COUNT, FLOOD_MEMORY_BYTES,
+            LARGE_TEXT_BYTES, LARGE_TEXTS_COUNT,
+        },
+        memory,
         plugin::Trouble,
         report::{Case, ensure, excluded},
         scene::{Scene, texts},
@@ -183,6 +187,53 @@ pub(crate) async fn flood<S: PlatformScript>(scene: &Scene<S>) -> Case {
     let sent = texts(FLOOD_COUNT);
     let (ids, read) = tokio::join!(scene.script.inbound(&sent), reading.texts(FLOOD_COUNT));
     same(&read?, &ids, &sent)
+}
+
+/// The clock jumps ahead, far back, and ahead again: messages come as they were written, and the
+/// next connection still brings new ones.
+pub(crate) async fn clock_jump<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    for by_ms in [CLOCK_JUMP_MS, -2 * CLOCK_JUMP_MS, CLOCK_JUMP_MS] {
+        if !scene.script.jump_clock(by_ms) {
+            return excluded("the script's platform has no clock");
+        }
+        let ids = scene.script.inbound(&texts(2)).await;
+        same(&reading.texts(2).await?, &ids, &texts(2))?;
+    }
+    let checkpoint = reading.checkpoint.clone();
+    session.close().await?;
+    let session = scene.connect(checkpoint.clone()).await?;
+    let mut reading = Reading::new(&session, checkpoint);
+    reading.next().await?;
+    let ids = scene.script.inbound(&texts(1)).await;
+    // What comes once more the host knows by its id.
+    while !reading.texts(1).await?.iter().any(|message| message.id == ids[0]) {}
+    Ok(())
+}
+
+/// A thousand larger messages stay within the memory that their texts justify.
+pub(crate) async fn memory<S: PlatformScript>(scene: &Scene<S>) -> Case {
+    let session = scene.connect(None).await?;
+    let mut reading = Reading::new(&session, None);
+    reading.next().await?;
+    let Some(before) = memory::begin() else {
+        return excluded("the system does not tell how much memory was needed at most");
+    };
+    let text = "0123456789abcdef".repeat(LARGE_TEXT_BYTES / 16);
+    let writing = async {
+        for _ in 0..FLOOD_COUNT / LARGE_TEXTS_COUNT {
+            scene.script.inbound(&vec![text.clone(); LARGE_TEXTS_COUNT]).await;
+        }
+    };
+    let (read, ()) = tokio::join!(reading.texts(FLOOD_COUNT), writing);
+    let whole = read?.iter().all(|message| message.text.as_ref() == Some(&text));
+    ensure!(whole, "a text was changed on its way");
+    let needed = memory::most().unwrap_or(u64::MAX).saturating_sub(before);
+    let (needed, limit) = (needed >> 20, FLOOD_MEMORY_BYTES >> 20);
+    ensure!(needed <= limit, "{needed} MiB were needed for 4 MiB of texts, more than {limit}");
+    Ok(())
 }
 
 fn same(read: &[Inbound], ids: &[String], sent: &[String]) -> Case {

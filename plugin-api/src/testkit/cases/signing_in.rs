@@ -24,7 +24,7 @@ use crate::{
 
 /// The person does what is shown; the credentials are good for a session.
 pub(crate) async fn login<S: PlatformScript>(scene: &Scene<S>) -> Case {
-    scene.seat_the_person();
+    scene.seat_the_person(&scene.plugin);
     let reply = scene.plugin.login(&scene.login_request()).await?;
     let Some(credentials) = reply.credentials else {
         return Err(Ended::Failed("a first sign-in brings no credentials".into()));
@@ -76,7 +76,7 @@ pub(crate) async fn expires<S: PlatformScript>(scene: &Scene<S>) -> Case {
     if !scene.script.expire_logins() {
         return excluded("the script has no sign-in that expires");
     }
-    scene.seat_the_person();
+    scene.seat_the_person(&scene.plugin);
     let answer = scene.plugin.login(&scene.login_request()).await;
     let fault = expected_fault("an expired sign-in", answer)?;
     ensure!(!fault.message.is_empty(), "the fault has no words");
@@ -85,7 +85,7 @@ pub(crate) async fn expires<S: PlatformScript>(scene: &Scene<S>) -> Case {
 
 /// An option that the manifest does not declare is refused, before anything is shown.
 pub(crate) async fn unknown_option<S: PlatformScript>(scene: &Scene<S>) -> Case {
-    scene.seat_the_person();
+    scene.seat_the_person(&scene.plugin);
     let events = scene.plugin.watch.events();
     let mut request = scene.login_request();
     request.options = with_unknown_option(request.options);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use scv_plugin_api::{
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
 
-use crate::client::{Call, Callback, SECRET, own_address};
+use crate::client::{Call, Callback, SECRET, now, own_address};
 
 scv_plugin_api::conformance!(Webhook, Script);
 
@@ -22,6 +22,7 @@ struct Script {
     address: String,
     callback: Callback,
     ids: AtomicU32,
+    ahead_ms: AtomicI64,
     posts: mpsc::Sender<String>,
 }
 
@@ -42,7 +43,8 @@ impl PlatformScript for Script {
                 }
             }
         });
-        Self { address, callback: Callback::start().await, ids: AtomicU32::new(0), posts }
+        let callback = Callback::start().await;
+        Self { address, callback, ids: AtomicU32::new(0), ahead_ms: AtomicI64::new(0), posts }
     }
 
     fn credentials(&self) -> Value {
@@ -61,7 +63,9 @@ impl PlatformScript for Script {
     async fn inbound(&self, texts: &[String]) -> Vec<String> {
         let id = || format!("id-{}", self.ids.fetch_add(1, Ordering::Relaxed));
         let ids: Vec<String> = texts.iter().map(|_| id()).collect();
-        let message = |(id, text)| json!({ "id": id, "sender": "ann", "text": text });
+        let now_ms = (now() * 1000).saturating_add_signed(self.ahead_ms.load(Ordering::Relaxed));
+        let message =
+            |(id, text)| json!({ "id": id, "sender": "ann", "text": text, "sent_at_ms": now_ms });
         let messages: Vec<Value> = ids.iter().zip(texts).map(message).collect();
         let _ = self.posts.send(json!({ "messages": messages }).to_string()).await;
         ids
@@ -82,6 +86,13 @@ impl PlatformScript for Script {
     }
 
     fn knows_client_ids(&self) -> bool {
+        true
+    }
+
+    /// Times of messages only: a request that is signed for another time is refused, which is
+    /// what its signature is for.
+    fn jump_clock(&self, by_ms: i64) -> bool {
+        self.ahead_ms.fetch_add(by_ms, Ordering::Relaxed);
         true
     }
 

@@ -64,6 +64,11 @@ impl PlatformScript for Script {
         true
     }
 
+    fn jump_clock(&self, by_ms: i64) -> bool {
+        self.0.jump_clock(by_ms);
+        true
+    }
+
     fn login_options(&self) -> BTreeMap<String, String> {
         BTreeMap::from([("login-url".to_owned(), self.0.base_url())])
     }

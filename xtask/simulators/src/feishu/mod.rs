@@ -173,9 +173,14 @@ impl Feishu {
     /// The virtual clock goes on, and deliveries that are due by then are tried once more.
     pub fn advance(&self, time: Duration) {
         self.shared.change(|state| {
-            state.ahead_ms += time.as_millis() as u64;
+            state.ahead_ms += time.as_millis() as i64;
             state.retry();
         });
+    }
+
+    /// The virtual clock is set, back when this is negative, and nothing is tried once more.
+    pub fn jump_clock(&self, by_ms: i64) {
+        self.shared.change(|state| state.ahead_ms += by_ms);
     }
 
     /// An event that was pushed before comes once more, whatever was said about it: its message

@@ -21,7 +21,7 @@ use crate::request::Request;
 pub(super) struct State {
     pub(super) brand: Brand,
     /// How far the virtual clock is ahead of the machine's.
-    pub(super) ahead_ms: u64,
+    pub(super) ahead_ms: i64,
     /// Every request with its host, in order.
     pub(super) requests: Vec<(String, Request)>,
     /// `host:port` of every CONNECT, in order.
@@ -108,7 +108,7 @@ impl State {
 
     pub(super) fn now_ms(&self) -> u64 {
         let real = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64);
-        real + self.ahead_ms
+        real.saturating_add_signed(self.ahead_ms)
     }
 
     pub(super) fn new_id(&mut self, prefix: &str) -> String {

@@ -21,6 +21,8 @@ pub(super) struct Inbox {
     /// How long the next polls are held whatever waits for them.
     forced_holds: VecDeque<Duration>,
     pub(super) hold: Duration,
+    /// How far the times of new messages are from where they were.
+    pub(super) ahead_ms: i64,
     pub(super) replay: Replay,
     /// The cursors that polls carried, in order.
     pub(super) cursors: Vec<String>,
@@ -35,6 +37,7 @@ impl Inbox {
             given: 0,
             scripted: VecDeque::new(),
             forced_holds: VecDeque::new(),
+            ahead_ms: 0,
             hold: Duration::from_millis(limits::POLL_HOLD_MS),
             replay: Replay::default(),
             cursors: Vec::new(),
@@ -58,13 +61,14 @@ impl Inbox {
     pub(super) fn push_text(&mut self, user: &str, text: &str) -> String {
         let number = self.messages.len() as u64;
         let id = FIRST_MESSAGE_ID + number;
+        let moment = FIRST_MESSAGE_MOMENT + number * 1000;
         let message = serde_json::json!({
             "seq": number + 1,
             "message_id": id,
             "from_user_id": user,
             "to_user_id": BOT,
             "client_id": "",
-            "create_time_ms": FIRST_MESSAGE_MOMENT + number * 1000,
+            "create_time_ms": moment.saturating_add_signed(self.ahead_ms),
             "update_time_ms": 0,
             "delete_time_ms": 0,
             "session_id": "",

@@ -60,6 +60,11 @@ impl Ilink {
         self.shared.change(|state| state.inbox.push_text(user, text))
     }
 
+    /// The times of messages written from now on jump, back when this is negative.
+    pub fn jump_clock(&self, by_ms: i64) {
+        self.shared.change(|state| state.inbox.ahead_ms += by_ms);
+    }
+
     /// A message in raw JSON is given out like any other.
     pub fn push_raw(&self, message: impl Into<String>) {
         self.shared.change(|state| state.inbox.push_raw(message.into()));
