@@ -5,6 +5,7 @@ mod cases;
 mod checks;
 mod kill_loop;
 mod player;
+mod reconnecting;
 mod redelivery;
 mod sign_in;
 mod wire;
