@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write,
     io,
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
@@ -23,6 +22,7 @@ use crate::{
     outbox::Outbox,
     routes::{Door, Endpoint},
     session::WebhookSession,
+    signature::hex,
 };
 
 /// Where requests come to.
@@ -114,9 +114,5 @@ fn not_bound(error: &io::Error) -> Fault {
 pub(crate) fn random_hex() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| Fault::retry("the system gives no random bytes"))?;
-    let mut hex = String::new();
-    for byte in bytes {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    Ok(hex)
+    Ok(hex(&bytes))
 }

@@ -1,7 +1,5 @@
 //! Who may write: a request carries the HMAC-SHA256 of its time, nonce, target and body.
 
-use std::fmt::Write;
-
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -23,12 +21,11 @@ pub struct Signed<'a> {
 /// The signature in lower-case hex: over the four parts with LF between them.
 #[must_use]
 pub fn sign(secret: &str, signed: &Signed<'_>) -> String {
-    let bytes = mac(secret, signed).finalize().into_bytes();
-    let mut hex = String::new();
-    for byte in bytes {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    hex(&mac(secret, signed).finalize().into_bytes())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether a request is signed with the secret and of now; the nonce is judged elsewhere.
