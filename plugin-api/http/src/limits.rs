@@ -10,8 +10,9 @@ const SERVER_KEEP_ALIVE_MS: u64 = 5_000;
 pub(crate) const POOL_IDLE_PER_HOST_COUNT: usize = 4;
 /// TCP to all addresses of a name together; a caller's own limit may be shorter.
 pub(crate) const TCP_CONNECT_MS: u64 = 20_000;
-/// The head of a response, all header lines together.
-pub(crate) const RESPONSE_HEAD_BYTES: usize = 64 * 1024;
+/// The head of a response, all header lines together; also how far a connection reads ahead of who
+/// takes its body.
+pub(crate) const RESPONSE_HEAD_BYTES: usize = 32 * 1024;
 /// Header lines of a response.
 pub(crate) const RESPONSE_HEADER_COUNT: usize = 100;
 /// A URL of a request.

@@ -20,7 +20,7 @@ use crate::{
     config::{ContextConfig, HistoryConfig},
     id::IdSource,
     provider::ProviderEvent,
-    tools::{Call, Definition, ToolOutcome, Toolbox},
+    tools::{Call, ToolOutcome, Toolbox},
 };
 
 pub(crate) use history::History;
@@ -131,9 +131,9 @@ impl Machine {
         &self.history
     }
 
-    /// The tools that are offered.
-    pub(crate) fn definitions(&self) -> &'static [Definition] {
-        self.facts.toolbox.definitions()
+    /// Whether the model is offered tools.
+    pub(crate) const fn offers_tools(&self) -> bool {
+        self.facts.toolbox.enabled
     }
 
     /// Whether no turn is running.

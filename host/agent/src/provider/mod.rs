@@ -32,7 +32,6 @@ use scv_protocol::{TurnFailure, Usage};
 use crate::{
     config::{ProviderConfig, ProviderKind},
     message::{AssistantMessage, Item},
-    tools::Definition,
 };
 use handover::Handover;
 
@@ -78,7 +77,7 @@ pub(crate) struct Question<'a, I> {
     pub(crate) system: &'a str,
     /// Oldest first; the last is a prompt or a tool's output.
     pub(crate) items: I,
-    pub(crate) tools: &'a [Definition],
+    pub(crate) offers_tools: bool,
 }
 
 /// An answer on its way. Dropping it ends the request.

@@ -185,7 +185,7 @@ impl Runtime {
         self.provider.ask(Question {
             system: &self.system,
             items: self.machine.history().window(),
-            tools: self.machine.definitions(),
+            offers_tools: self.machine.offers_tools(),
         })
     }
 

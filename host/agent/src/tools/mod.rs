@@ -97,7 +97,7 @@ pub(crate) struct Workshop {
 
 impl Toolbox {
     /// What is offered to the model.
-    pub(crate) fn definitions(&self) -> &'static [Definition] {
+    fn definitions(&self) -> &'static [Definition] {
         if self.enabled { definitions() } else { &[] }
     }
 

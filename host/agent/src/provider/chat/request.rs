@@ -1,14 +1,22 @@
 //! The body of a chat completion request, written straight from the history.
 
+use std::sync::LazyLock;
+
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{
     config::{OmittedField, OpenAiConfig},
     message::{AssistantMessage, Item, ToolCall},
     provider::{Question, or_nothing},
-    tools::Definition,
+    tools::{Definition, definitions},
 };
+
+/// All tools: the same in every request.
+static TOOLS: LazyLock<Box<RawValue>> = LazyLock::new(|| {
+    let tools: Vec<Tool<'_>> = definitions().iter().map(Tool::new).collect();
+    to_raw_value(&tools).expect("strings and JSON values always serialize")
+});
 
 /// The body's JSON.
 pub(in crate::provider) fn body<'a, I>(
@@ -25,7 +33,7 @@ where
         stream: true,
         stream_options: (!server.omit.contains(&OmittedField::StreamOptions))
             .then_some(StreamOptions { include_usage: true }),
-        tools: question.tools.iter().map(Tool::new).collect(),
+        tools: question.offers_tools.then(|| &**TOOLS),
     };
     serde_json::to_vec(&body).expect("strings and JSON values always serialize")
 }
@@ -38,8 +46,8 @@ struct Body<'a, M> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
     /// Servers refuse an empty list.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -159,11 +167,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::tools::definitions;
 
-    fn build(omit: Vec<OmittedField>, items: &[Item], tools: &[Definition]) -> Value {
+    fn build(omit: Vec<OmittedField>, items: &[Item], offers_tools: bool) -> Value {
         let server = OpenAiConfig { omit, ..OpenAiConfig::default() };
-        let question = Question { system: "be good", items: items.iter(), tools };
+        let question = Question { system: "be good", items: items.iter(), offers_tools };
         serde_json::from_slice(&body("m", &server, &question)).expect("JSON")
     }
 
@@ -182,7 +189,7 @@ mod tests {
 
     #[test]
     fn says_what_servers_expect_and_nothing_else() {
-        let body = build(vec![], &[Item::User("hi".into())], &[]);
+        let body = build(vec![], &[Item::User("hi".into())], false);
         let want = json!({
             "model": "m",
             "messages": [
@@ -193,13 +200,13 @@ mod tests {
             "stream_options": {"include_usage": true},
         });
         assert_eq!(body, want);
-        let body = build(vec![OmittedField::StreamOptions], &[], &[]);
+        let body = build(vec![OmittedField::StreamOptions], &[], false);
         assert_eq!(body.get("stream_options"), None);
     }
 
     #[test]
     fn tools_are_offered_as_functions() {
-        let body = build(vec![], &[], definitions());
+        let body = build(vec![], &[], true);
         assert_eq!(body["tools"].as_array().map(Vec::len), Some(definitions().len()));
         assert_eq!(body["tools"][0]["type"], "function");
         assert_eq!(body["tools"][0]["function"]["parameters"]["type"], "object");
@@ -209,7 +216,7 @@ mod tests {
     fn calls_keep_their_outputs_and_no_content_is_missing() {
         let items =
             [Item::User("go".into()), called("t"), output(""), Item::Assistant(Default::default())];
-        let body = build(vec![], &items, &[]);
+        let body = build(vec![], &items, false);
         let call = json!({"id": "c", "type": "function",
                           "function": {"name": "read", "arguments": "{}"}});
         let want = json!([
@@ -231,7 +238,7 @@ mod tests {
             Item::User("b".into()),
             called("new"),
         ];
-        let body = build(vec![], &items, &[]);
+        let body = build(vec![], &items, false);
         assert_eq!(body["messages"][2].get("reasoning_content"), None);
         assert_eq!(body["messages"][5]["reasoning_content"], "new");
     }

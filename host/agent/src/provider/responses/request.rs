@@ -1,14 +1,22 @@
 //! The body of a Responses request, written straight from the history. Stateless: the server is
 //! asked to keep nothing, and each request says everything.
 
+use std::sync::LazyLock;
+
 use serde::{Serialize, Serializer, ser::SerializeSeq};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{
     message::{AssistantMessage, Item, ToolCall},
     provider::{Question, or_nothing},
-    tools::Definition,
+    tools::{Definition, definitions},
 };
+
+/// All tools: the same in every request.
+static TOOLS: LazyLock<Box<RawValue>> = LazyLock::new(|| {
+    let tools: Vec<Tool<'_>> = definitions().iter().map(Tool::new).collect();
+    to_raw_value(&tools).expect("strings and JSON values always serialize")
+});
 
 /// The body's JSON.
 pub(in crate::provider) fn body<'a, I>(model: &str, question: &Question<'a, I>) -> Vec<u8>
@@ -19,7 +27,7 @@ where
         model,
         instructions: question.system,
         input: Input(question.items.clone()),
-        tools: question.tools.iter().map(Tool::new).collect(),
+        tools: question.offers_tools.then(|| &**TOOLS),
         stream: true,
         store: false,
     };
@@ -32,8 +40,8 @@ struct Body<'a, I> {
     instructions: &'a str,
     input: I,
     /// Servers refuse an empty list.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
     stream: bool,
     store: bool,
 }
@@ -118,10 +126,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::tools::definitions;
 
-    fn build(items: &[Item], tools: &[Definition]) -> Value {
-        let question = Question { system: "be good", items: items.iter(), tools };
+    fn build(items: &[Item], offers_tools: bool) -> Value {
+        let question = Question { system: "be good", items: items.iter(), offers_tools };
         serde_json::from_slice(&body("m", &question)).expect("JSON")
     }
 
@@ -134,12 +141,12 @@ mod tests {
             "stream": true,
             "store": false,
         });
-        assert_eq!(build(&[Item::User("hi".into())], &[]), want);
+        assert_eq!(build(&[Item::User("hi".into())], false), want);
     }
 
     #[test]
     fn tools_are_offered_without_strict_mode() {
-        let body = build(&[], definitions());
+        let body = build(&[], true);
         assert_eq!(body["tools"].as_array().map(Vec::len), Some(definitions().len()));
         assert_eq!(
             (&body["tools"][0]["type"], &body["tools"][0]["strict"]),
@@ -181,6 +188,6 @@ mod tests {
             output("x"),
             message("assistant", "(nothing)"),
         ]);
-        assert_eq!(build(&items, &[])["input"], want);
+        assert_eq!(build(&items, false)["input"], want);
     }
 }
