@@ -8,6 +8,7 @@ mod channel;
 mod disk;
 mod engine;
 mod feishu;
+mod one_core;
 mod plugins;
 mod reply;
 mod start;

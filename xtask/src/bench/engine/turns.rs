@@ -13,7 +13,7 @@ use super::{
     provider::{self, Provider},
 };
 use crate::{
-    bench::{median, row},
+    bench::{median, one_core::OneCore, row},
     harness::Built,
 };
 
@@ -22,8 +22,9 @@ const BLOCKS: usize = 200;
 /// Few, so that a turn's cost is not that of a long history, which has a row of its own.
 const PER_BLOCK: usize = 10;
 
-/// A whole turn: one delta, no delay, from the model simulator.
+/// A whole turn on one core: one delta, no delay, from the model simulator.
 pub(in crate::bench) async fn turn(built: &Built) -> Result<()> {
+    let _one_core = OneCore::enter()?;
     let model = Model::start()?;
     let address = model.base_url();
     let address = address.trim_start_matches("http://").trim_end_matches("/v1");
@@ -51,8 +52,9 @@ pub(in crate::bench) async fn turn(built: &Built) -> Result<()> {
     Ok(())
 }
 
-/// From the provider's write to the client's frame.
+/// From the provider's write to the client's frame, on one core.
 pub(in crate::bench) async fn first_byte(built: &Built) -> Result<()> {
+    let _one_core = OneCore::enter()?;
     let server = Provider::new()?;
     let mut stage = Stage::new(built, &server.address()?).await?;
     let mut talker = stage.talker()?;

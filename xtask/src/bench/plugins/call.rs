@@ -3,7 +3,10 @@
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::{super::row, cost};
+use super::{
+    super::{one_core::OneCore, row},
+    cost,
+};
 use crate::harness::{Built, Home};
 
 /// The middle of many calls one after the other.
@@ -15,8 +18,9 @@ struct Calls {
     child_us: f64,
 }
 
-/// From the typed message to the typed outcome, in both forms.
+/// From the typed message to the typed outcome, in both forms, on one core.
 pub(in crate::bench) async fn call(built: &Built) -> Result<()> {
+    let _one_core = OneCore::enter()?;
     let home = Home::new(built)?;
     let folder = home.folder_with(&built.library("scv_channel_fixture"))?;
     let user = home.user();
