@@ -14,7 +14,7 @@ use scv_plugin_host::{Isolation, PluginHost};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::{PLUGIN_WORKER_THREADS, Result, WORKER_THREADS, host, runtime};
+use super::{Result, host, plugin_runtime, runtime};
 
 /// The plugin that is called: it does nothing but answer.
 pub(crate) const FIXTURE: &str = "fixture";
@@ -26,7 +26,7 @@ const WARM_UP: usize = 50;
 const TEXT_LENGTH: usize = 1024;
 
 pub(super) fn measure(folder: &Path, home: &Path) -> Result<Value> {
-    let (ours, other) = (runtime(WORKER_THREADS)?, runtime(PLUGIN_WORKER_THREADS)?);
+    let (ours, other) = (runtime()?, plugin_runtime()?);
     let here = host(folder, home, Isolation::InProcess);
     let apart = host(folder, home, Isolation::Process);
     // A task of the runtime, as whoever calls in the daemon is one.

@@ -25,11 +25,6 @@ use tokio::runtime::{Builder, Runtime};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// As many as the daemon has.
-const WORKER_THREADS: usize = 2;
-/// As many as a plugin has that asks for no more.
-const PLUGIN_WORKER_THREADS: usize = 1;
-
 fn main() -> ExitCode {
     if let Some(child) = scv_plugin_host::run_helper(env::args_os()) {
         return child;
@@ -52,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn load(folder: &Path, home: &Path) -> Result<Value> {
-    let (runtime, host) = (runtime(WORKER_THREADS)?, host(folder, home, Isolation::InProcess));
+    let (runtime, host) = (runtime()?, host(folder, home, Isolation::InProcess));
     let begin = Instant::now();
     runtime.block_on(host.load_all());
     let time = begin.elapsed();
@@ -79,8 +74,14 @@ fn bare(file: &Path) -> Result<Value> {
     Ok(json!({ "seconds": time.as_secs_f64() }))
 }
 
-fn runtime(worker_threads: usize) -> io::Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(worker_threads).enable_all().build()
+/// As the daemon's.
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// As that of a plugin that asks for no more threads.
+fn plugin_runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
 /// A host of the plugins in `folder`, all of the same form.
